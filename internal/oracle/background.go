@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// background runs what nobody waits for, until it is closed.
+// background runs work that nobody waits for, until it is closed.
 type background struct {
 	wg sync.WaitGroup
 
@@ -16,8 +16,8 @@ type background struct {
 	stops  map[int]context.CancelFunc
 }
 
-// start runs f beside everything else. What f does may take so long, and does
-// not end with ctx.
+// start runs f in the background. f may take up to limit, and does not end with
+// ctx.
 func (b *background) start(ctx context.Context, limit time.Duration, f func(ctx context.Context)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	b.mu.Lock()

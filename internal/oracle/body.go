@@ -17,21 +17,21 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// DefaultMaxBody is how large a body may be, in bytes: the 100 kB clients of
-// this protocol know.
+// DefaultMaxBody limits the size of a body, in bytes: the 100 kB that clients
+// of this protocol know.
 const DefaultMaxBody = 100 << 10
 
 // maxNesting is how deep a body may nest.
 const maxNesting = 64
 
-// members are the members of an object, unread; nil is a body of a kind that
-// nobody reads.
+// members are the raw members of an object; nil means a body of a type that is
+// not read.
 type members map[string]jsontext.Value
 
-// readBody reads a body as clients of this protocol expect: JSON or a form. None
-// at all is an object without members, and what is missing is said by validation;
-// so is that a body of any other kind was not read. The raw bytes come along for
-// hashing.
+// readBody reads a body as clients of this protocol expect: JSON or a form. An
+// empty body is an object without members. Validation reports what is missing,
+// and that a body of any other type was not read. It also returns the raw bytes
+// for hashing.
 func (s *Service) readBody(w http.ResponseWriter, r *http.Request) (members, []byte, error) {
 	raw, err := readRaw(w, r, s.cfg.MaxBody)
 	if err != nil {
@@ -87,7 +87,7 @@ func readJSON(raw []byte) (members, error) {
 	return m, nil
 }
 
-// jsonTrouble says what is wrong with a body and where, never what it holds.
+// jsonTrouble says what is wrong with a body and where, and never quotes it.
 func jsonTrouble(err error) string {
 	var syntax *jsontext.SyntacticError
 	switch {

@@ -175,7 +175,8 @@ func (s *confirms) serveGrant(w http.ResponseWriter, r *http.Request, q *request
 	return reply(w, http.StatusOK, g)
 }
 
-// grantable refuses grants of what is not there, and of what the user may not grant.
+// grantable refuses grants of tools that do not exist, or that the user may not
+// grant.
 func (s *confirms) grantable(ctx context.Context, q *request, g *tool.Grant) error {
 	ctx = tool.With(ctx, tool.Context{
 		User: q.who.DID, Talker: q.user(), Signer: q.who.Signer, Whole: true, Caller: q.who.Key, Again: q.who.Again, RequestID: web.RequestID(ctx),

@@ -21,8 +21,8 @@ type standing struct {
 	Expiration int64 `json:"expiration,omitzero" doc:"Unix seconds."`
 }
 
-// signed runs h for callers who sign. A delegation is a token, and nobody gives
-// or takes it back for somebody else by a key.
+// signed runs h for callers who sign. A delegation is a token, and a key must
+// not give or withdraw one for somebody else.
 func signed(callers *caller.Service, h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, q *request) error {
 		if !q.who.Signed() {
@@ -32,9 +32,9 @@ func signed(callers *caller.Service, h handler) handler {
 	}
 }
 
-// serveStoreDelegation keeps what the caller lets the oracle do, once it has
-// been checked: the caller made it, for this oracle, and it ends. What the
-// body says about the token must be what the token says.
+// serveStoreDelegation stores what the caller lets the oracle do, after
+// checking that the caller made it, for this oracle, and that it ends. The body
+// must agree with the token.
 func (s *Service) serveStoreDelegation(w http.ResponseWriter, r *http.Request, q *request) error {
 	var bad fault.Checks
 	o := newObject("", q.body, &bad, "raw", "issuer", "audience", "expiration")
@@ -65,7 +65,8 @@ func (s *Service) serveStoreDelegation(w http.ResponseWriter, r *http.Request, q
 	return reply(w, http.StatusOK, stored{true, grant.Expires.Unix()})
 }
 
-// badDelegation says what is wrong with a delegation: it is the caller's own.
+// badDelegation says what is wrong with a delegation, because it is the
+// caller's own.
 func (s *Service) badDelegation(r *http.Request, err error) error {
 	text := ""
 	switch kind := ucan.KindOf(err); kind {
@@ -111,9 +112,9 @@ func (s *Service) serveRevoke(w http.ResponseWriter, r *http.Request, q *request
 }
 
 // delegated finds, for the tools of a turn, what its user lets us do elsewhere:
-// the delegation that came with the message, or else the one that is stored. It
-// is looked at anew each time, since a turn may last longer than it, and only
-// the user's own is ever given.
+// the delegation that came with the message, or else the stored one. It is
+// checked each time, since a turn may outlast it, and only the user's own is
+// ever returned.
 func (s *Service) delegated(who *caller.Identity) func(ctx context.Context) (tool.Delegation, bool, error) {
 	user, sent := who.DID, who.DelegationText
 	if !who.Signed() || sent == "" && !who.Whole() {

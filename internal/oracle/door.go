@@ -7,8 +7,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Door lets requests in to routes that others add to the oracle's, with the limits
-// and the callers that its own routes have.
+// Door admits requests to routes that others add, with the same limits and checks
+// of callers as the oracle's own routes.
 type Door struct{ s *Service }
 
 // NewDoor makes the door of a service.
@@ -17,7 +17,7 @@ func NewDoor(s *Service) Door { return Door{s} }
 // visit answers a request whose body has been read. The context says who calls.
 type visit = func(w http.ResponseWriter, r *http.Request, c tool.Context, body []byte) error
 
-// Guarded lets in callers who say who they are.
+// Guarded admits authenticated callers.
 func (d Door) Guarded(h visit) web.HandlerFunc {
 	read := func(w http.ResponseWriter, r *http.Request) (members, []byte, error) {
 		raw, err := readRaw(w, r, d.s.cfg.MaxBody)
@@ -33,8 +33,8 @@ func (d Door) Guarded(h visit) web.HandlerFunc {
 	}, read)
 }
 
-// Open lets everybody in, as often as an address may call. Credentials are not
-// read.
+// Open admits everybody, within the rate limit of the address. Credentials are
+// not read.
 func (d Door) Open(h visit) web.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if err := d.s.admitAddr(w, r); err != nil {

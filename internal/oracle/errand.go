@@ -23,13 +23,13 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Errand is something that is asked for a user who is not there with a page: over
-// a handset, in the chat of another service, by a schedule. Nobody can confirm
-// anything, so a tool that changes something runs by a grant only.
+// Errand is a request for a user who has no page open: over a handset, in the
+// chat of another service, by a schedule. Nobody can confirm anything, so a tool
+// that changes something runs by a grant only.
 type Errand struct {
 	Who *caller.Identity
-	// Thread names the conversation of the user it belongs to, which is made when it
-	// is new. Key makes two errands of a thread the same: one is answered.
+	// Thread names the user's conversation, which is made if it is new. Two errands
+	// of a thread with the same Key are one: only one is answered.
 	Thread, Key string
 	Title       string     // of a new conversation
 	Text        string     // what the user says
@@ -40,28 +40,29 @@ type Errand struct {
 	Timezone    string
 }
 
-// Reply is what came of an errand.
+// Reply is the result of an errand.
 type Reply struct {
 	Text string
-	// Refused says that the tool of the errand, or somebody before it, said no.
+	// Refused says that the tool of the errand, or a check before it, refused.
 	Refused bool
 }
 
-// Errands do what is asked for users who are not there.
+// Errands carries out errands.
 type Errands struct {
 	s       *Service
 	caller  *agent.Agent // calls the one tool of an errand
 	schemas *tool.Checker
-	public  chan struct{} // calls for people who are not known, those that nobody waits for too
+	public  chan struct{} // calls for unknown people, including those that nobody waits for
 }
 
 const (
-	// maxPublic is how many tools work for people who are not known: more than there are
-	// who wait for them, since a call goes on when its caller is told to look again.
+	// maxPublic limits how many tools run for unknown people: more than can wait for
+	// them, since a call continues when its caller is told to look again.
 	maxPublic = 256
 	// publicTime is how long one works at most.
 	publicTime = 30 * time.Second
-	// afterTime is how long it may take to keep an answer nobody waited for.
+	// afterTime limits how long storing an answer may take that nobody waited
+	// for.
 	afterTime = 5 * time.Second
 )
 
@@ -70,16 +71,16 @@ func NewErrands(s *Service) Errands {
 	return Errands{s, agent.New(agent.Config{Model: llm.Func(direct), Log: s.cfg.Log}), tool.NewChecker(), make(chan struct{}, maxPublic)}
 }
 
-// Send begins an errand, or finds it when one with its key was there. It gives the
-// name the user has conversations under and the id of the run, for Await. Faults
-// are those of a message, and those of a plugin that lets no answer begin.
+// Send begins an errand, or finds an earlier one with its key. It returns the name
+// under which the user has conversations and the id of the run, for Await. Faults
+// are those of a message, and those of a plugin that refuses the answer.
 func (d Errands) Send(ctx context.Context, e Errand) (user, runID string, err error) {
 	user, started, err := d.begin(ctx, e)
 	return user, started.RunID, err
 }
 
-// Do is Send and Await. again says that an errand with its key was there before; then
-// whoever sent that one has the reply.
+// Do is Send and Await. again reports that there was an earlier errand with its key,
+// whose sender gets the reply.
 func (d Errands) Do(ctx context.Context, e Errand) (r Reply, again bool, err error) {
 	user, started, err := d.begin(ctx, e)
 	if err != nil || started.Joined {
@@ -124,8 +125,8 @@ func (d Errands) begin(ctx context.Context, e Errand) (user string, started run.
 			return "", run.Started{}, err
 		}
 	}
-	// The address that a gateway calls from stands for thousands of people, so runs
-	// are not counted by it.
+	// The address of a gateway represents thousands of people, so runs are not
+	// counted by it.
 	started, err = s.cfg.Runs.Start(ctx, start, s.work(t))
 	if t.begun = err == nil && !started.Joined; t.begun {
 		s.announce(ctx, t, started, false)
@@ -133,8 +134,8 @@ func (d Errands) begin(ctx context.Context, e Errand) (user string, started run.
 	return user, started, unheard(err)
 }
 
-// Await waits for the end of an errand. The fault for one that is missing is
-// RUN_NOT_FOUND; when ctx ends first the error is its own.
+// Await waits for the end of an errand. The fault for an unknown one is
+// RUN_NOT_FOUND; when ctx ends first the error is that of ctx.
 func (d Errands) Await(ctx context.Context, user, runID string) (Reply, error) {
 	end, err := d.s.cfg.Runs.Wait(ctx, user, runID)
 	if err != nil {
@@ -159,10 +160,9 @@ func (d Errands) Await(ctx context.Context, user, runID string) (Reply, error) {
 	return Reply{Text: m.Content}, nil
 }
 
-// Public calls a tool that is open to everybody, for somebody who is not known.
-// The fault TOOL_NOT_PUBLIC is for all others, whether they are there or not. A call
-// that is still at work when ctx ends goes on, for publicTime at most, and what comes
-// of it is given to after.
+// Public calls a public tool for an unknown person. The fault TOOL_NOT_PUBLIC is for
+// all other tools, whether they exist or not. A call that still runs when ctx ends
+// continues, for publicTime at most, and after receives its result.
 func (d Errands) Public(ctx context.Context, c tool.Call, after func(context.Context, Reply, error)) (Reply, error) {
 	s := d.s
 	ctx = tool.With(ctx, tool.Context{RequestID: web.RequestID(ctx)})
@@ -179,7 +179,7 @@ func (d Errands) Public(ctx context.Context, c tool.Call, after func(context.Con
 		reply Reply
 		err   error
 	}
-	ends := make(chan end) // without room: whoever waits takes the answer, or nobody does
+	ends := make(chan end) // unbuffered: the result goes to whoever waits, or to nobody
 	s.later.start(ctx, min(orElse(spec.Timeout, publicTime), publicTime), func(work context.Context) {
 		r, err := d.apart(work, one, c)
 		select {
@@ -270,7 +270,7 @@ func (t *turn) within(tools []tool.Tool) []tool.Tool {
 	return out
 }
 
-// loaded is a tool that is there without being loaded.
+// loaded is a tool that is available without being loaded.
 type loaded struct{ tool.Tool }
 
 // Spec describes the tool.
@@ -291,7 +291,7 @@ func (l loaded) Permitted(ctx context.Context) bool {
 
 type callKey struct{}
 
-// direct answers by the one call that the context has, with what it gave.
+// direct answers with the result of the only call in the context.
 func direct(ctx context.Context, r llm.Request, each func(llm.Delta) error) error {
 	call, _ := ctx.Value(callKey{}).(tool.Call)
 	last := r.Messages[len(r.Messages)-1]
@@ -316,8 +316,8 @@ func (d Errands) call(ctx context.Context, t *turn, tools []tool.Tool, k agent.S
 	return d.caller.Turn(context.WithValue(ctx, callKey{}, c), agent.Turn{User: t.said(), Tools: d.s.cfg.Tools.Wrapped(tools)}, k)
 }
 
-// fitted turns the texts among arguments into what the schema of a tool wants:
-// whoever has texts alone, as a menu, can say numbers too.
+// fitted converts the texts among arguments to the types in a tool's schema, so
+// that callers with texts only, such as menus, can send numbers too.
 func fitted(s tool.Spec, args jsontext.Value) jsontext.Value {
 	var schema struct {
 		Properties map[string]struct {

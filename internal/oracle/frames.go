@@ -18,7 +18,7 @@ const (
 	eventReasoning  = "reasoning"
 	eventTool       = "tool_call"
 	eventAction     = "action_call"
-	eventRouter     = "router_update" // on sockets, which hear router.update too
+	eventRouter     = "router_update" // on sockets, where router.update is sent too
 	frameRouter     = "router.update"
 	eventInvalidate = "message_cache_invalidation"
 )
@@ -33,7 +33,7 @@ const (
 	stateError   = "error"
 )
 
-// ack is what sockets hear when a run begins; its stream has the same.
+// ack is what sockets receive when a run begins; its stream has the same.
 type ack struct {
 	SessionID  string   `json:"sessionId"`
 	RequestID  string   `json:"requestId"`
@@ -85,7 +85,7 @@ type step struct {
 	Step      string `json:"step"`
 }
 
-// invalidation tells the tabs of a session to read it again.
+// invalidation tells the tabs of a session to reload it.
 type invalidation struct {
 	SessionID string `json:"sessionId"`
 	RequestID string `json:"requestId"`
@@ -101,7 +101,7 @@ func Frames() []web.Message {
 	)
 }
 
-// SocketEvents describes what the sockets of a session hear of its runs.
+// SocketEvents describes what the sockets of a session receive about its runs.
 func SocketEvents() []web.Message {
 	return []web.Message{
 		{Name: eventReasoning, About: "A run has begun.", Payload: ack{}},

@@ -9,10 +9,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
-// admit asks whoever may refuse an answer before it begins; the error may be a
-// *tool.Refusal. The run that will give the answer has its name already, so that
-// what is held back for it can be found again. Call release once the answer has
-// begun, or cannot.
+// admit asks the plugins that may refuse an answer before it begins; the error
+// may be a *tool.Refusal. The run that will give the answer has its id already,
+// so that credits held back for it can be found again. Call release once the
+// answer has begun, or cannot.
 func (t *turn) admit(ctx context.Context, s *Service) error {
 	t.about.RunID = run.NewID()
 	if s.cfg.Before == nil {
@@ -25,7 +25,7 @@ func (t *turn) admit(ctx context.Context, s *Service) error {
 	return err
 }
 
-// release says of an answer that was let in and has not begun that it never will.
+// release reports that an admitted answer which has not begun never will.
 func (t *turn) release(ctx context.Context, s *Service) {
 	if !t.begun {
 		t.settle(ctx, s, nil)
@@ -41,8 +41,8 @@ func (t *turn) settle(ctx context.Context, s *Service, used *run.Account) int64 
 	return s.cfg.Settle(tool.With(context.WithoutCancel(ctx), t.about), used)
 }
 
-// purse is who pays for a turn that was admitted; nil: nobody, as for what people who
-// are not known have for nothing.
+// purse pays for an admitted turn; nil: nobody pays, as for free calls of unknown
+// people.
 func (t *turn) purse(ctx context.Context, s *Service) run.Purse {
 	if s.cfg.Purse == nil {
 		return nil
@@ -53,7 +53,8 @@ func (t *turn) purse(ctx context.Context, s *Service) run.Purse {
 	return s.cfg.Purse(t.about)
 }
 
-// unheard is a refusal where there is nobody to pay: a fault with its words.
+// unheard turns a refusal into a fault with the same message, where there is
+// nobody to pay.
 func unheard(err error) error {
 	var no *tool.Refusal
 	if errors.As(err, &no) {

@@ -18,8 +18,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Guest is a caller of a route that speaks another protocol. What guests say is
-// answered by the same runs as every message, with the same limits.
+// Guest is a caller of a route that speaks another protocol. The same runs
+// answer guests as answer every message, with the same limits.
 type Guest struct {
 	s *Service
 	w http.ResponseWriter
@@ -27,9 +27,8 @@ type Guest struct {
 	q *request
 }
 
-// Welcome lets in callers who say who they are, with a body of at most limit
-// bytes. Such a body may be larger than ours, so it is read only once they are
-// known.
+// Welcome admits authenticated callers, with a body of at most limit bytes.
+// Such a body may be larger than ours, so it is read only after authentication.
 func (d Door) Welcome(limit int64, h func(g *Guest, body []byte) error) web.HandlerFunc {
 	return d.s.known(func(w http.ResponseWriter, r *http.Request, q *request) error {
 		// Pages of others can send texts with the session of a browser, but no JSON.
@@ -53,7 +52,7 @@ func (g *Guest) Context() context.Context { return g.r.Context() }
 // User is the name under which the guest has conversations.
 func (g *Guest) User() string { return g.q.user() }
 
-// Ask is what a guest says.
+// Ask is a guest's message.
 type Ask struct {
 	Session     string
 	Text        string
@@ -74,7 +73,7 @@ type HandedTool struct {
 	Schema      jsontext.Value `json:"schema"`
 }
 
-// HandedResult is the result of a call that was handed over.
+// HandedResult is the result of a call that was handed to the guest.
 type HandedResult struct {
 	CallID string
 	Tool   string
@@ -82,8 +81,8 @@ type HandedResult struct {
 	Failed bool
 }
 
-// said is the message as it is kept: what came back is written out, so that
-// everybody who reads the conversation sees it.
+// said is the message as it is stored: it includes the results, so that they
+// can be read in the conversation.
 func (a *Ask) said() string {
 	var lines []string
 	for _, r := range a.Results {
@@ -95,13 +94,13 @@ func (a *Ask) said() string {
 	return strings.Join(lines, "\n")
 }
 
-// How the line of a result begins and goes on.
+// How the line of a result begins and continues.
 const (
 	lineStart  = "Result of "
 	lineFailed = "Failure of "
 )
 
-// Line is the result as one line of a message.
+// Line formats the result as one line of a message.
 func (r HandedResult) Line() string {
 	start := lineStart
 	if r.Failed {
@@ -114,7 +113,8 @@ func (r HandedResult) Line() string {
 	return start + r.Tool + " (" + r.CallID + "): " + string(output)
 }
 
-// ReadResult reads what Line has written; ok is false for any other line.
+// ReadResult parses a line that Line has written; ok is false for any other
+// line.
 func ReadResult(line string) (r HandedResult, ok bool) {
 	rest, ok := strings.CutPrefix(line, lineStart)
 	if !ok {
@@ -189,12 +189,13 @@ func takeResults(text string, put func(HandedResult) bool) string {
 	return text
 }
 
-// Itself refuses guests with a delegation alone that gives less than everything.
+// Itself refuses guests who came only with a delegation that gives less than
+// everything.
 func (g *Guest) Itself() error { return g.s.confirms.itself(g.Context(), g.q.who) }
 
-// Say has a message answered: it is stored and the work on it has begun when Say
-// returns, or had before when a message with its key was there. A tool with a
-// name that is taken, and all that is refused of any message, is refused.
+// Say sends a message: when it returns, the message is stored and the work on it
+// has begun, or had begun before for a message with the same key. It refuses a
+// tool whose name is taken, and everything that is refused of any message.
 func (g *Guest) Say(ctx context.Context, a Ask) (run.Started, error) {
 	s := g.s
 	known := tool.With(ctx, tool.Context{User: g.q.who.DID, Signer: g.q.who.Signer, Caller: g.q.who.Key, Preview: true})
@@ -232,18 +233,18 @@ func handed(list []HandedTool, taken []tool.Tool) ([]declared, error) {
 	return readDeclared(o, "tools", namesOf(taken)), o.err()
 }
 
-// Place takes a place for a stream; leave gives it back.
+// Place reserves a place for a stream; leave gives it back.
 func (g *Guest) Place() (leave func(), err error) { return g.s.places.take(g.User()) }
 
-// Open begins the stream of a run, "" of none. What it returns writes to it, and
-// holds back what is followed by more.
+// Open begins the stream of a run, or of none with "". The returned function
+// writes to it, and buffers data that is followed by more.
 func (g *Guest) Open(runID, requestID string) func(data []byte, more bool) error {
 	out := openStream(g.w, g.r, runID, requestID)
 	return func(data []byte, more bool) error { return out.frame(run.Frame{Data: data, More: more}) }
 }
 
-// Follow gives out the whole frames of a run from the first on, as Join of package
-// run does, for as long as what the guest came with counts.
+// Follow passes the whole frames of a run to out from the first on, like Join of
+// package run, for as long as the guest's credential counts.
 func (g *Guest) Follow(ctx context.Context, runID string, out func(run.Frame) error) error {
 	if !g.q.who.Signed() {
 		inner, cut := context.WithCancel(ctx)

@@ -18,8 +18,8 @@ const authDoc = "\n\nAuthentication: `Authorization: Bearer <invocation>` with `
 const forms = "application/json, application/x-www-form-urlencoded"
 
 // Routes adds area D to a, whose dialect is web.Nest, and the routes that
-// plugins have registered. The routes are public in the table: who calls is
-// told by UCAN tokens, or by a key, which are checked here.
+// plugins have registered. The routes are public in the table, because UCAN
+// tokens, or keys, identify the callers and are checked here.
 func (s *Service) Routes(a *web.API) {
 	add := func(method, path string, h handler, d web.Doc) {
 		d.Scope, d.UCAN, d.Tag, d.Description = web.Public, true, "oracle", d.Description+authDoc
@@ -105,7 +105,7 @@ func (s *Service) messageRoutes(add adder) {
 	})
 }
 
-// request is what is known about a request once its caller is.
+// request is what is known about a request after authentication.
 type request struct {
 	who  *caller.Identity
 	body members
@@ -128,9 +128,9 @@ type handler func(w http.ResponseWriter, r *http.Request, q *request) error
 // bodyReader reads the body of a request, as members where it has any.
 type bodyReader func(w http.ResponseWriter, r *http.Request) (members, []byte, error)
 
-// known runs h for callers who say who they are. The order is that of the
-// original: a body that cannot be read is refused before its sender is asked
-// for tokens. An address is counted before everything, a caller once known.
+// known runs h for authenticated callers. The order is that of the original: a
+// body that cannot be read is refused before its sender is asked for tokens.
+// Addresses are counted first, callers after authentication.
 func (s *Service) known(h handler, read bodyReader) web.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if err := s.admitAddr(w, r); err != nil {

@@ -28,8 +28,8 @@ const (
 	maxHomeServer = 255
 	// announceTime is longer than any run.
 	announceTime = 24 * time.Hour
-	// maxRunsOfAddress is how many runs go on at once that one address has asked
-	// for. Anybody can make as many DIDs as they like, but not addresses.
+	// maxRunsOfAddress limits how many runs started from one address are in
+	// progress. Anybody can make as many DIDs as they like, but not addresses.
 	maxRunsOfAddress = 64
 )
 
@@ -76,8 +76,8 @@ func (s *Service) serveMessage(w http.ResponseWriter, r *http.Request, q *reques
 	return err
 }
 
-// start begins the run of a turn, or joins it. As long as a run goes on it counts
-// for the address that asked for it, also when nobody reads it any more.
+// start begins the run of a turn, or joins it. A run counts for the address that
+// started it as long as it lasts, even without a reader.
 func (s *Service) start(ctx context.Context, begin run.Start, t *turn) (run.Started, error) {
 	leave, err := s.origins.take(web.AddrName(web.ClientAddr(ctx)))
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *Service) prepare(ctx context.Context, t *turn, key string, hash [sha256
 		return begin, err
 	}
 	if _, err := s.cfg.Chat.Session(ctx, t.user, t.session); err != nil {
-		return begin, err // a message nobody takes spends nothing
+		return begin, err // a message that is refused spends nothing
 	}
 	t.tickets = ticketsOf(t.message, tickets)
 	return begin, s.cfg.Callers.Spend(ctx, tickets, caller.Use{Caller: t.user, Session: t.session, Key: key, Hash: hash})
@@ -163,9 +163,9 @@ func (s *Service) about(r *http.Request, q *request, m *message) tool.Context {
 	return c
 }
 
-// idempotencyKey is what makes a message one that is answered once: the key the
-// client sent, or the id it gave its request together with what it asks. An id
-// is not a promise: with another body it stands for another message.
+// idempotencyKey is the key by which a message is answered once: the key the
+// client sent, or the id of its request together with the content. An id alone
+// is not a promise: with another body it is another message.
 func idempotencyKey(r *http.Request, hash [sha256.Size]byte) (string, error) {
 	key := r.Header.Get("Idempotency-Key")
 	if key == "" {
@@ -190,11 +190,12 @@ func (s *Service) follow(w http.ResponseWriter, r *http.Request, q *request, sta
 	}
 	err := s.cfg.Runs.Join(ctx, user, started.RunID, after, out.frame)
 	if err == nil && !out.any {
-		// The client has all of it. Every stream ends with done all the same.
+		// The client has all of it. Every stream must end with done
+		// nevertheless.
 		err = s.cfg.Runs.Join(ctx, user, started.RunID, math.MaxInt64, out.frame)
 	}
 	if ctx.Err() != nil {
-		return nil // the reader has left, or may not stay; the run goes on
+		return nil // the reader has left, or may not stay; the run continues
 	}
 	return err
 }
@@ -213,8 +214,8 @@ type spoken struct {
 	ID      string `json:"id"`
 }
 
-// serveWhole waits for the end of a run and answers with what it gave: one
-// more reader of the same run, which can be aborted like any other.
+// serveWhole waits for the end of a run and answers with its result: one more
+// reader of the same run, which can be aborted like any other.
 func (s *Service) serveWhole(w http.ResponseWriter, r *http.Request, t *turn, started run.Started) error {
 	web.LeavePlace(r.Context())
 	end, err := s.cfg.Runs.Wait(r.Context(), t.user, started.RunID)
@@ -244,8 +245,8 @@ func (s *Service) serveWhole(w http.ResponseWriter, r *http.Request, t *turn, st
 	return reply(w, http.StatusOK, a)
 }
 
-// refusal is what a failed run gives who did not ask for a stream; payload is
-// that of its error frame.
+// refusal is the answer for a failed run when no stream was asked for; payload
+// is that of its error frame.
 func refusal(payload jsontext.Value) error {
 	var e failure
 	if err := json.Unmarshal(payload, &e); err != nil {
@@ -319,7 +320,7 @@ func (s *Service) serveRun(w http.ResponseWriter, r *http.Request, q *request) e
 }
 
 // lastSeen is the number of the last frame the client has. The query wins:
-// published clients send it, while browsers repeat the header by themselves.
+// published clients send it, while browsers repeat the header automatically.
 func lastSeen(r *http.Request) (int64, error) {
 	name, text := "after", r.URL.Query().Get("after")
 	if text == "" {

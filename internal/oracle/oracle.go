@@ -28,8 +28,8 @@ import (
 
 // Defaults of Config.
 const (
-	// DefaultStreams is how many streams a caller may have open, and
-	// DefaultAllStreams how many all of them together.
+	// DefaultStreams limits the open streams of a caller, and DefaultAllStreams
+	// those of all callers together.
 	DefaultStreams    = 32
 	DefaultAllStreams = 10_000
 )
@@ -39,37 +39,38 @@ type Live interface {
 	// Emit sends an event to all sockets of a session of a user, flat and in
 	// its envelope. It never waits for a client.
 	Emit(user, session, event string, payload any)
-	// Call has a page of the user run one of its own tools and waits for the
-	// answer. ctx carries the tool.Context of the run.
+	// Call runs a tool of the user's page and waits for the answer. ctx carries
+	// the tool.Context of the run.
 	Call(ctx context.Context, s tool.Spec, c tool.Call) (tool.Output, error)
 }
 
-// Permits decides whether tools that change something may run. What is not the
-// user's looks like what does not exist.
+// Permits decides whether tools that change something may run. What belongs to
+// another user looks like what does not exist.
 type Permits interface {
-	// Guard puts a question to the user before each such tool of a run.
+	// Guard asks the user before each such tool of a run.
 	Guard(tools []tool.Tool, a tool.Asker) []tool.Tool
 	Questions
 	Granter
 }
 
-// Questions are what users are asked about calls of tools.
+// Questions are questions to users about calls of tools.
 type Questions interface {
-	// Waiting lists the questions of a run that wait for an answer.
+	// Waiting lists the open questions of a run.
 	Waiting(ctx context.Context, user, run string) ([]tool.Question, error)
-	// Decide answers one.
+	// Decide answers a question.
 	Decide(ctx context.Context, user, run, call string, yes bool) (tool.Question, error)
-	// Keep grants the tool of one that was confirmed, for its conversation.
+	// Keep grants the tool of a confirmed question for its conversation.
 	Keep(ctx context.Context, user, run, call string) error
-	// Close refuses what waits in a conversation, for its user has stopped it.
+	// Close refuses the open questions of a conversation, because its user has
+	// stopped it.
 	Close(ctx context.Context, user, session string) error
 }
 
-// Granter keeps what tools of a user may do without a question.
+// Granter keeps what a user's tools may do without a question.
 type Granter interface {
-	// Grants lists it.
+	// Grants lists the grants.
 	Grants(ctx context.Context, user string) ([]tool.Grant, error)
-	// Grant adds to that, and Withdraw takes back.
+	// Grant adds a grant, and Withdraw removes one.
 	Grant(ctx context.Context, user string, g tool.Grant) (tool.Grant, error)
 	Withdraw(ctx context.Context, user, session, name string) error
 }
@@ -87,17 +88,17 @@ type Config struct {
 	Live    Live           // nil: no sockets, and no page to run a tool
 	Name    string         // of the oracle, for its prompt
 	Prompt  string         // what the operator wants the model to know; "" is nothing
-	// Sections are what else the model is told; ctx carries the tool.Context of the
-	// run. Nil: nothing.
+	// Sections are further sections of the prompt; ctx carries the tool.Context of
+	// the run. It may be nil.
 	Sections func(ctx context.Context) []string
-	// Before is asked before an answer begins, with the tool.Context of the message. It
-	// may refuse it with a *tool.Refusal. Nil: nobody refuses.
+	// Before is called before an answer begins, with the tool.Context of the message.
+	// It may refuse it with a *tool.Refusal. It may be nil.
 	Before func(ctx context.Context) error
-	// Settle is told what an answer that Before has let in has used, nil when it never
-	// began, and gives what its user pays, in credits. Nil: nobody pays.
+	// Settle receives what an answer admitted by Before has used, nil when it never
+	// began, and returns what its user pays, in credits. Nil: nobody pays.
 	Settle func(ctx context.Context, used *run.Account) int64
-	// Purse gives who is asked like both where the answer to a message begins and ends,
-	// in its transactions. Nil: nobody is.
+	// Purse returns the Purse for the transactions in which the answer to a message
+	// begins and ends. Nil: there is none.
 	Purse func(about tool.Context) run.Purse
 
 	Throttle    int           // requests of a caller in ThrottleTTL, twice that of an address; 300; negative: any

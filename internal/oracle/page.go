@@ -16,14 +16,14 @@ import (
 const (
 	// pageTimeout is how long a page has for one of its tools.
 	pageTimeout = 15 * time.Second
-	// noPage is what a model is told where nobody can run a page's tool.
+	// noPage is what a model is told when no page can run a page's tool.
 	noPage = "No browser is connected to this session, so the tool was not run."
 	// userMember is an argument pages get from us: the model neither sees nor
 	// chooses it.
 	userMember = "oracleUserId"
 )
 
-// declaration is what a page has declared, as it is kept with its session.
+// declaration is what a page has declared, as it is stored with its session.
 type declaration struct {
 	Tools   []declared `json:"tools,omitempty"`
 	Actions []declared `json:"agActions,omitempty"`
@@ -31,8 +31,8 @@ type declaration struct {
 	handed []declared // of a guest, for one message: nothing of them is kept
 }
 
-// merge gives what holds after a message: a list the message does not have
-// stays as it was. changed is nil when nothing is to be kept anew.
+// merge returns the declaration after a message: a list that the message lacks
+// stays unchanged. changed is nil when nothing new is to be stored.
 func (m *message) merge(kept []byte) (d declaration, changed []byte, err error) {
 	if len(kept) > 0 {
 		if err := json.Unmarshal(kept, &d); err != nil {
@@ -150,7 +150,7 @@ func withoutUser(schema jsontext.Value) (jsontext.Value, bool) {
 	return encoded(outer), true
 }
 
-// encoded writes what was read as JSON before.
+// encoded writes a value that was read as JSON before.
 func encoded(v any) jsontext.Value {
 	out, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {

@@ -2,7 +2,7 @@ package oracle
 
 import "github.com/hearth-dmrv/hearth/internal/privacy"
 
-// PartConversations is what certificates count of area D: conversations that
+// PartConversations is the count of area D in certificates: conversations that
 // were removed or blanked.
 const PartConversations = "conversations"
 

@@ -8,12 +8,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxMetadata is how much of what a page says about itself a model is given,
-// in bytes.
+// maxMetadata limits how much of a page's description of itself a model is
+// given, in bytes.
 const maxMetadata = 4 << 10
 
-// prompt is what the model is told before the conversation. What comes from
-// the caller is marked as data.
+// prompt is what the model is told before the conversation. Text from the
+// caller is marked as data.
 func (s *Service) prompt(ctx context.Context, zone string, metadata jsontext.Value) string {
 	var b strings.Builder
 	name := s.cfg.Name

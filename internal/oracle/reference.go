@@ -7,8 +7,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 )
 
-// The bodies below are for the reference only: what is read is read by hand,
-// because the texts about mistakes in it are part of the interface.
+// The types below are for the reference only: bodies are parsed by hand,
+// because the messages about mistakes in them are part of the interface.
 
 // messageBody is what POST /messages/{sessionId} takes.
 type messageBody struct {

@@ -49,8 +49,8 @@ func New(c Config) *Service {
 	}
 }
 
-// Close stops what goes on beside requests and waits for it. Runs are closed by
-// their own manager.
+// Close stops background work and waits for it. Runs are closed by their own
+// manager.
 func (s *Service) Close() { s.later.close() }
 
 func orElse[T int | int64 | time.Duration](v, usual T) T {
@@ -60,7 +60,7 @@ func orElse[T int | int64 | time.Duration](v, usual T) T {
 	return usual
 }
 
-// emit tells the sockets of a session of a user.
+// emit sends an event to the sockets of a session of a user.
 func (s *Service) emit(user, session, event string, payload any) {
 	if s.cfg.Live != nil {
 		s.cfg.Live.Emit(user, session, event, payload)

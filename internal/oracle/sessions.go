@@ -9,7 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 )
 
-// What a list of sessions and a page of history hold when nobody says.
+// The default sizes of a list of sessions and of a page of history.
 const (
 	usualSessions = 20
 	usualTurns    = 20

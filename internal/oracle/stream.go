@@ -17,9 +17,9 @@ type stream struct {
 	any bool // a frame was sent
 }
 
-// openStream begins a stream. From here on the answer is 200 and whatever
-// happens is told in frames. The head goes out with the first of them, or alone
-// when that is not there yet: run.Join says so.
+// openStream begins a stream. From here on the status is 200 and frames report
+// everything. The header goes out with the first frame, or alone when that is
+// not there yet: run.Join says so.
 func openStream(w http.ResponseWriter, r *http.Request, runID, requestID string) *stream {
 	s := &stream{w: w, rc: http.NewResponseController(w)}
 	web.LeavePlace(r.Context())           // it waits more than it works

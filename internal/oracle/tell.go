@@ -9,8 +9,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Tell answers an errand with words of the server's own, in place of the model's:
-// why it is not done. Nobody's rights are needed for it. It is told once for a key.
+// Tell answers an errand with the server's own words instead of the model's, to say
+// why it is not done. It needs nobody's rights, and answers once for a key.
 func (d Errands) Tell(ctx context.Context, e Errand, answer string) error {
 	s, user := d.s, userOf(e.Who)
 	session, err := s.cfg.Chat.OpenThread(ctx, user, e.Thread)
@@ -24,7 +24,7 @@ func (d Errands) Tell(ctx context.Context, e Errand, answer string) error {
 	said := llm.Message{Role: llm.User, Content: e.Text}
 	begin := run.Start{User: user, Session: session.ID, Message: said, RequestID: web.RequestID(ctx), Key: "told " + e.Key, Hash: hash[:]}
 	_, err = s.cfg.Runs.Start(ctx, begin, func(_ context.Context, r *run.Run) run.Result {
-		_ = r.Text(answer) // a run that has ended tells nobody
+		_ = r.Text(answer) // a run that has ended ignores it
 		return run.Result{Messages: []llm.Message{{Role: llm.Assistant, Content: answer}}}
 	})
 	return err

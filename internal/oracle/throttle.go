@@ -14,14 +14,14 @@ const (
 	DefaultThrottleTTL = time.Minute
 )
 
-// window lets a name do so many things within a time of any length. It is a
-// limiter of minutes whose clock runs at another speed.
+// window is a rate limit by name over a period of any length. It is a limiter
+// of minutes whose clock runs at another speed.
 type window struct {
 	limiter *web.Limiter
 	speed   float64 // minutes of the limiter in one window
 }
 
-// newWindow makes a window; nil, which refuses nobody, when limit is negative.
+// newWindow makes a window; nil, which has no limit, when limit is negative.
 func newWindow(c Config, name string, limit int) *window {
 	if limit < 0 {
 		return nil
@@ -32,7 +32,8 @@ func newWindow(c Config, name string, limit int) *window {
 	return &window{web.NewLimiter(web.LimiterConfig{PerMinute: limit, Now: clock, Fleet: c.Fleet, Name: name}), speed}
 }
 
-// allow takes one from what name may do. ok is false when there is no limit.
+// allow takes one from the allowance of name. ok is false when there is no
+// limit.
 func (w *window) allow(name string) (v web.Verdict, ok bool) {
 	if w == nil {
 		return web.Verdict{OK: true}, false

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// historyBytes is how much of a conversation a turn begins with; the agent
-	// makes a summary of what does not fit the model.
+	// historyBytes limits the part of a conversation that a turn begins with;
+	// the agent summarises what does not fit the model.
 	historyBytes = 1 << 20
 	// titleTime is how long a title may take.
 	titleTime = 30 * time.Second
@@ -34,19 +34,19 @@ type turn struct {
 	declared declaration
 	tickets  map[string]*ticket // invocations by tool
 	about    tool.Context       // what tools may know
-	account  run.Account        // what is kept of it
+	account  run.Account        // the part of it that is kept
 	begun    bool               // the answer to it has begun
 	results  []HandedResult     // of calls that the last turn handed over
-	errand   *Errand            // nil: the user is there
+	errand   *Errand            // nil: the user is present
 	errands  Errands            // who does it
 }
 
-// said is the message in the words of the model.
+// said converts the message for the model.
 func (t *turn) said() llm.Message {
 	return llm.Message{Role: llm.User, Content: t.message.Text, Attachments: t.message.Attachments}
 }
 
-// work answers a message. It is the work of a run: it goes on when the client
+// work answers a message. It is the work of a run: it continues when the client
 // leaves and stops when ctx ends.
 func (s *Service) work(t *turn) run.Work {
 	return func(ctx context.Context, r *run.Run) run.Result {
@@ -96,7 +96,7 @@ func (s *Service) watch(ctx context.Context, t *turn) func() {
 // server, or by its time.
 func stopped(ctx context.Context) bool { return ctx.Err() != nil }
 
-// explain tells the log what the caller is not told.
+// explain logs what the caller is not told.
 func (s *Service) explain(ctx context.Context, err error) {
 	var e *llm.Error
 	if errors.As(err, &e) {
@@ -126,7 +126,7 @@ func (s *Service) answer(ctx context.Context, t *turn, r *run.Run, mark ids) (ag
 		tools = append(tools, one)
 	}
 	k := &sink{s: s, run: r, ids: mark, account: &t.account, names: map[string]string{}, begun: map[string]time.Time{}, words: chat.NewEmojiWriter(r.Text)}
-	k.note = func(texts ...string) error { return r.Note(context.WithoutCancel(ctx), texts...) } // what was read is stored, also by a run that is stopped
+	k.note = func(texts ...string) error { return r.Note(context.WithoutCancel(ctx), texts...) } // what was read is stored, even by a run that is stopped
 	for _, one := range tools {
 		if p, ok := one.(*pageTool); ok {
 			k.names[p.spec.Name] = p.name
@@ -146,9 +146,9 @@ func (s *Service) answer(ctx context.Context, t *turn, r *run.Run, mark ids) (ag
 	return res, err
 }
 
-// readFiles reads what is attached to the message, now that the message is
-// stored. What cannot be read is named to the model; only the end of the run is
-// an error. The turns that follow find in the history what was read.
+// readFiles reads the attachments of the message, once the message is stored.
+// The model is told what cannot be read; only the end of the run is an error.
+// Later turns find the text in the history.
 func (s *Service) readFiles(ctx context.Context, t *turn, r *run.Run) (llm.Message, error) {
 	said := t.said()
 	if len(said.Attachments) == 0 {
@@ -188,14 +188,14 @@ func (k *sink) Text(delta string) error { return k.words.Write(delta) }
 
 // ToolStart says that a tool has begun.
 func (k *sink) ToolStart(c tool.Call, s tool.Spec) error {
-	if err := k.words.Flush(); err != nil { // what was said before comes before
+	if err := k.words.Flush(); err != nil { // earlier text comes first
 		return err
 	}
 	k.begun[c.ID] = k.s.cfg.Now()
 	return k.tell(c, s, nil)
 }
 
-// ToolEnd tells what a tool gave.
+// ToolEnd reports the output of a tool.
 func (k *sink) ToolEnd(c tool.Call, s tool.Spec, o tool.Output, _ string) error {
 	if err := k.note(string(c.Args), string(o.Data), o.Text, o.Err); err != nil { // before anything of it is stored
 		return err
@@ -217,7 +217,7 @@ func (k *sink) tell(c tool.Call, s tool.Spec, o *tool.Output) error {
 	if err := k.run.Emit(event, e); err != nil {
 		return err
 	}
-	if s.Kind != tool.Action { // a page runs an action each time it hears of one
+	if s.Kind != tool.Action { // a page runs an action each time it receives one
 		k.s.emit(k.run.User(), k.ids.session, event, e)
 	}
 	return nil
@@ -230,7 +230,7 @@ func (k *sink) Router(name string) error {
 	return k.run.Emit(frameRouter, e)
 }
 
-// title gives a new session its title, beside the run: nobody waits for it.
+// title gives a new session its title, in the background of the run.
 func (s *Service) title(ctx context.Context, t *turn, r *run.Run, answer string) {
 	if r.Turn() > titleTurns || t.message.Text == "" || t.errand != nil {
 		return

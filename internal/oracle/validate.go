@@ -143,25 +143,25 @@ func (o *object) list(name string, most int, known ...string) []*object {
 	return out
 }
 
-// matches wants that a member fits a pattern.
+// matches requires that a member fits a pattern.
 func (o *object) matches(name, value string, pattern *regexp.Regexp) {
 	if !pattern.MatchString(value) {
 		o.wrong(name, "pattern", name+" must match "+pattern.String()+" regular expression")
 	}
 }
 
-// shorter wants at most most characters.
+// shorter requires at most most characters.
 func (o *object) shorter(name, value string, most int) {
 	if utf8.RuneCountInString(value) > most {
 		o.wrong(name, "too_long", name+" must be shorter than or equal to "+strconv.Itoa(most)+" characters")
 	}
 }
 
-// err is what was wrong in all.
+// err is the fault with all mistakes.
 func (o *object) err() error { return o.bad.Err("VALIDATION_FAILED", "The request is not valid.") }
 
-// bounds are what a number of a query may be; nothing, and zero, stand for the
-// usual one.
+// bounds are the bounds of a number in a query; a missing number, and zero,
+// mean the usual one.
 type bounds struct{ usual, least, most int }
 
 // counted reads a number out of a query.

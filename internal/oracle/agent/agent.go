@@ -35,32 +35,32 @@ type Limits struct {
 	Repeats       int           // times the same call with the same arguments is run; 2
 	ToolTimeout   time.Duration // of a tool that names none; 30 s
 	OutputBytes   int           // of one tool's output; 64 KiB
-	ContextTokens int           // estimated tokens of what the model is given; 100,000
+	ContextTokens int           // estimated tokens of a request to the model; 100,000
 	AnswerTokens  int           // of one answer; what the server has as default
 	Tokens        int           // of all answers and what they are made of; any
 	Temperature   *float64
 }
 
-// Turn is what a user said and everything needed to answer it.
+// Turn is a user's message and everything needed to answer it.
 type Turn struct {
 	History []llm.Message // earlier messages, oldest first
-	Session int64         // whose conversation it is, for Forget; 0: nobody's
+	Session int64         // owner of the conversation, for Forget; 0: none
 	System  string
-	User    llm.Message // without content: the turn goes on from the results in History
+	User    llm.Message // without content: the turn continues from the results in History
 	Model   string      // empty: the default one
 	// Customer is the language of a customer, see llm.Request.
 	Customer string
 	Tools    []tool.Tool
-	// Ready does to the tools of sub-agents what was done to Tools: it has their users
-	// asked. Nil: nothing is done.
+	// Ready treats the tools of sub-agents as Tools were treated: it makes them ask
+	// the user. It may be nil.
 	Ready  func([]tool.Tool) []tool.Tool
 	Limits Limits
 }
 
-// Result is what a turn gave, also when it failed half-way.
+// Result is the result of a turn, even of one that failed half-way.
 type Result struct {
-	// Messages are the assistant and tool messages to be stored after the
-	// user's. Each tool call in them has exactly one result.
+	// Messages are the assistant and tool messages to store after the user's.
+	// Each tool call in them has exactly one result.
 	Messages  []llm.Message
 	Text      string // all text as it was streamed
 	Reasoning string
@@ -69,7 +69,7 @@ type Result struct {
 	Calls     int       // tools run
 }
 
-// Sink hears what happens in a turn, as it happens. It is called by one
+// Sink receives what happens in a turn, as it happens. It is called by one
 // goroutine at a time. An error of a method ends the turn.
 type Sink interface {
 	Reasoning(text string) error
@@ -95,7 +95,7 @@ type Agent struct {
 	newID     func() string
 	schemas   *tool.Checker
 	summaries *memory
-	running   sync.WaitGroup // tools that go on after their turn
+	running   sync.WaitGroup // tools that outlast their turn
 }
 
 // New makes an agent.
@@ -109,12 +109,12 @@ func New(c Config) *Agent {
 	return &Agent{model: c.Model, limits: c.Limits.or(defaults()), log: c.Log, newID: c.NewID, schemas: tool.NewChecker(), summaries: newMemory()}
 }
 
-// Forget drops what is in memory of a session that was deleted: the summaries of
-// its beginning. 0 drops those of all sessions.
+// Forget drops the cached summaries of a session that was deleted; 0 drops those
+// of all sessions.
 func (a *Agent) Forget(session int64) { a.summaries.forget(session) }
 
 // Wait returns when no tool of an ended turn is running any more, or ctx ends.
-// Call it when no turn will start again.
+// Call it when no further turn will start.
 func (a *Agent) Wait(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() {

@@ -16,7 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
-// What a model and a caller are told when a tool gives no output of its own.
+// What a model and a caller are told when a tool has no output of its own.
 const (
 	notRun       = "The tool was not run: the turn ended first."
 	toolFailed   = "The tool failed."
@@ -25,7 +25,7 @@ const (
 )
 
 // clientGrace is how much longer than its own timeout we wait for a client
-// tool: whoever waits for the client knows better words for it.
+// tool, because the code that waits for the client has a better message.
 const clientGrace = time.Second
 
 // mainAgent is the step on leaving a sub-agent.
@@ -144,7 +144,7 @@ type outcome struct {
 // one of them ends, the next one begins.
 func (u *turn) start(ctx context.Context, jobs []job) error {
 	entered, err := u.enter(jobs)
-	ends := make(chan outcome, 2*len(jobs)) // its end and its timeout: nobody ever waits to send
+	ends := make(chan outcome, 2*len(jobs)) // room for its end and its timeout, so that sending never blocks
 	open := 0
 	for next := 0; err == nil && (next < len(jobs) || open > 0); {
 		if ctx.Err() != nil {
@@ -217,8 +217,8 @@ func (u *turn) enter(jobs []job) (bool, error) {
 	return len(names) > 0, nil
 }
 
-// launch runs a job. Its end is sent, or its timeout or the end of the turn,
-// whichever comes first: a tool that does not stop holds nobody up.
+// launch runs a job. It sends its end, its timeout or the end of the turn,
+// whichever comes first: a tool that does not stop blocks nothing.
 func (u *turn) launch(ctx context.Context, i int, j *job, ends chan<- outcome) {
 	limit := j.spec.Timeout
 	if limit <= 0 {
@@ -316,7 +316,7 @@ func (u *turn) settle(jobs []job, ends <-chan outcome) {
 	}
 }
 
-// unfinished is what is said of a job that the end of its turn has stopped.
+// unfinished is the output of a job that the end of its turn has stopped.
 func (j *job) unfinished() tool.Output {
 	if j.spec.Kind == tool.Action {
 		return tool.Output{Err: actionMissed}
@@ -335,7 +335,7 @@ func (u *turn) end(j *job, out tool.Output) error {
 	return u.sink.ToolEnd(*j.call, j.spec, j.out, status)
 }
 
-// bounded keeps an output within its limit and what is said of it valid.
+// bounded keeps an output within its limit, and valid.
 func bounded(o tool.Output, limit int) tool.Output {
 	if len(o.Data) > 0 && o.Text == "" && o.Err == "" {
 		if len(o.Data) <= limit && o.Data.IsValid() {
@@ -380,9 +380,9 @@ func blank(m *llm.Message) bool {
 	return m.Role == llm.Assistant && m.Content == "" && len(m.ToolCalls) == 0
 }
 
-// repair makes a history well-formed that somebody else has broken: servers
-// refuse a conversation with a dangling call for ever, and some refuse one with
-// an empty answer.
+// repair makes a malformed history well-formed: some servers refuse a
+// conversation with a dangling call for ever, and some refuse one with an empty
+// answer.
 func repair(messages []llm.Message) []llm.Message {
 	if wellFormed(messages) {
 		return messages
@@ -402,7 +402,7 @@ func repair(messages []llm.Message) []llm.Message {
 }
 
 // resultOf finds the result of c among the messages that follow it, up to the
-// next one that is no result.
+// next one that is not a result.
 func resultOf(c tool.Call, following []llm.Message) llm.Message {
 	for _, m := range following {
 		if m.Role != llm.Tool {

@@ -122,8 +122,8 @@ func (u *turn) compact(ctx context.Context, budget int) error {
 	return nil
 }
 
-// boundary is where the history is cut so that what stays costs at most room:
-// before something a user said, as early as possible.
+// boundary is where the history is cut so that the rest costs at most room:
+// before a message of the user, as early as possible.
 func (u *turn) boundary(room int) int {
 	at, n := len(u.history), 0
 	for i := len(u.history) - 1; i >= 0; i-- {
@@ -137,8 +137,8 @@ func (u *turn) boundary(room int) int {
 	return at
 }
 
-// summarised is a summary as part of a conversation: words of the user, with
-// no more weight than those.
+// summarised is a summary as part of a conversation: a message of the user,
+// with no more authority than those.
 func summarised(text string) []llm.Message {
 	return []llm.Message{{Role: llm.User, Content: summaryHead + text}, {Role: llm.Assistant, Content: "Understood."}}
 }
@@ -189,12 +189,12 @@ func transcript(messages []llm.Message, limit int) string {
 	return b.String()
 }
 
-// sum names the beginning of a history by all it holds.
+// sum identifies the beginning of a history by all its content.
 type sum [sha256.Size]byte
 
-// memory keeps summaries by what they cover, so that a long session is not
-// summarised anew in every turn. A summary is found only by those who have the
-// messages it was made of, and goes with the session it was made for.
+// memory caches summaries by what they cover, so that a long session is not
+// summarised again in every turn. A summary is found only with the messages it
+// was made of, and is removed with its session.
 type memory struct {
 	mu    sync.Mutex
 	kept  map[sum]summary
@@ -202,7 +202,7 @@ type memory struct {
 	drops int64 // how often something was forgotten on purpose
 }
 
-// summary is what is kept of the beginning of a history.
+// summary is the stored summary of the beginning of a history.
 type summary struct {
 	text    string
 	session int64
@@ -218,8 +218,8 @@ func (m *memory) since() int64 {
 	return m.drops
 }
 
-// find gives the summary of the longest beginning of history that has one, and
-// the name of every beginning.
+// find returns the summary of the longest beginning of history that has one,
+// and the name of every beginning.
 func (m *memory) find(history []llm.Message) (text string, covered int, sums []sum) {
 	sums = make([]sum, len(history))
 	var last sum

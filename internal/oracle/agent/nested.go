@@ -28,8 +28,8 @@ const (
 // errSubTime says that the time of a sub-agent is over.
 var errSubTime = errors.New("the time of the agent is over")
 
-// root is what a turn and those nested in it have in common: one sink, which
-// hears them one at a time and nothing once the turn has ended, and one bill.
+// root is what a turn and those nested in it share: one sink, which is called
+// for one of them at a time and not after the turn has ended, and one bill.
 type root struct {
 	sink  Sink
 	ready func([]tool.Tool) []tool.Tool
@@ -43,7 +43,7 @@ type root struct {
 
 var _ Sink = (*root)(nil)
 
-// errOver ends what goes on after its turn.
+// errOver ends what outlasts its turn.
 var errOver = errors.New("the turn has ended")
 
 func (r *root) hear(tell func() error) error {
@@ -92,8 +92,8 @@ func (r *root) enter() bool {
 	return r.nested <= maxNested
 }
 
-// aside is the sink of a sub-agent. What it says goes to whoever called it, not to
-// the user.
+// aside is the sink of a sub-agent. Its words go to the model that called it, not
+// to the user.
 type aside struct{ *root }
 
 // Text says nothing.
@@ -157,7 +157,7 @@ func (u *turn) below(b *tool.Brief, task string) *turn {
 		model = u.model
 	}
 	v := newTurn(u.a, u.root, Turn{System: b.System, User: llm.Message{Content: task}, Model: model, Tools: own, Limits: l})
-	for _, i := range v.hidden { // whoever made the agent has chosen its tools
+	for _, i := range v.hidden { // the author of the agent has chosen its tools
 		v.specs = append(v.specs, v.tools.all[i].Spec())
 	}
 	v.hidden = nil
@@ -181,9 +181,9 @@ func (u *turn) pay(v llm.Usage) {
 	u.root.usage.Add(v)
 }
 
-// estimate is what an answer has cost that its server did not count: servers do so at the
-// end, and somebody may have broken it off just before. Its tokens cost what those of
-// the turn did before.
+// estimate estimates the cost of an answer that its server did not count: servers do so
+// at the end, and the answer may have been broken off just before. Its tokens cost what
+// those of the turn did before.
 func (u *turn) estimate(m *llm.Message) llm.Usage {
 	v := llm.Usage{Input: tokens(u.head) + tokens(u.sent) + u.specTokens(), Reasoning: len(m.Reasoning) / bytesPerToken}
 	v.Output = weight(m) - tokensPerPart + v.Reasoning

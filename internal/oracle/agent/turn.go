@@ -30,7 +30,7 @@ const (
 	maxName = 256
 )
 
-// turn is one turn as it goes on.
+// turn is one turn in progress.
 type turn struct {
 	a      *Agent
 	root   *root
@@ -63,14 +63,14 @@ type turn struct {
 	wrong   map[string]int  // calls with wrong arguments by name
 	failed  map[string]bool // calls of clients that failed, by name and arguments
 	garbled map[string]bool // ids of calls whose arguments were no JSON
-	spent   bool            // no more tools in this turn
+	spent   bool            // no further tools in this turn
 	handed  bool            // a call was handed to the caller: the turn ends
 	stuck   int             // rounds in a row in which no tool was run
 }
 
-// Turn answers one message. The result is valid also with an error: what was
-// said and done until then. The error is a *llm.Error, the cause of the end
-// of ctx, or an error of the sink; llm.Explain puts it into words.
+// Turn answers one message. The result is valid even with an error: what was
+// said and done until then. The error is a *llm.Error, the cause of the end of
+// ctx, or an error of the sink; llm.Explain puts it into words.
 func (a *Agent) Turn(ctx context.Context, t Turn, sink Sink) (Result, error) {
 	r := &root{sink: sink, ready: t.Ready}
 	u := newTurn(a, r, t)
@@ -181,7 +181,7 @@ func (u *turn) loop(ctx context.Context) error {
 			return nil
 		case len(calls) == 0:
 			return u.conclude(noAnswer)
-		case final: // the model was told not to, and did
+		case final: // the model was told not to, but did
 			u.abandon(calls)
 			return u.conclude(outOfLimits)
 		}
@@ -283,7 +283,7 @@ func (u *turn) name(calls []tool.Call) {
 		}
 		if err := args.Compact(); err != nil {
 			u.garbled[c.ID] = true
-			args = []byte("{}") // what is stored must be JSON
+			args = []byte("{}") // stored arguments must be JSON
 		}
 		c.Args = args
 	}

@@ -23,15 +23,15 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// MaxBody is how large a request may be, in bytes, where the oracle takes no
+// MaxBody limits the size of a request, in bytes, unless the oracle accepts
 // larger ones: clients send the whole conversation each time.
 const MaxBody = 2 << 20
 
-// Permits answers the questions about tools that change something.
+// Permits answers questions about tools that change something.
 type Permits interface {
-	// Waiting lists those of a run that wait.
+	// Waiting lists the open questions of a run.
 	Waiting(ctx context.Context, user, run string) ([]tool.Question, error)
-	// Decide answers one.
+	// Decide answers a question.
 	Decide(ctx context.Context, user, run, call string, yes bool) (tool.Question, error)
 }
 

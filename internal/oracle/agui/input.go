@@ -155,8 +155,8 @@ func (r *reader) list(have object, name string, required bool) []jsontext.Value 
 	return out
 }
 
-// messages reads what is new: what follows the last message of the assistant.
-// The rest is the client's copy of what we have ourselves.
+// messages reads the new messages: those after the last one of the assistant.
+// The rest is the client's copy of what we have.
 func (r *reader) messages(have object, in *input) {
 	list := r.list(have, "messages", true)
 	said := false
@@ -312,7 +312,7 @@ func (r *reader) context(have object, in *input) {
 	in.context = text
 }
 
-// requestBody is a request for the reference; what is read is read by hand.
+// requestBody describes a request for the reference; bodies are parsed by hand.
 type requestBody struct {
 	ThreadID       string         `json:"threadId" maxLength:"200" doc:"Your name for the conversation, or the id of a session."`
 	RunID          string         `json:"runId" maxLength:"200" doc:"Your name for the run. Sending the same name again reads the same run again."`

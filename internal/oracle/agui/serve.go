@@ -22,8 +22,8 @@ type visit struct {
 	write   func(data []byte, more bool) error // nil until the stream has begun
 }
 
-// serve answers a request. Whatever can be refused is refused before the stream
-// begins; from then on everything is told in events.
+// serve answers a request. Refusals come before the stream begins; from then on
+// events report everything.
 func (s *Service) serve(g *oracle.Guest, raw []byte) error {
 	in, err := read(raw, tool.ConfirmName)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *Service) serve(g *oracle.Guest, raw []byte) error {
 // ctx ends when the client leaves.
 func (v *visit) ctx() context.Context { return v.g.Context() }
 
-// say has what is new answered.
+// say answers the new messages.
 func (v *visit) say() error {
 	started, err := v.start()
 	if err != nil {
@@ -82,7 +82,7 @@ func (v *visit) say() error {
 	return v.follow(v.translator(started.RunID))
 }
 
-// start begins the run that answers what is new.
+// start begins the run that answers the new messages.
 func (v *visit) start() (run.Started, error) {
 	in := v.in
 	results, err := v.results()
@@ -124,8 +124,8 @@ func (v *visit) results() ([]oracle.HandedResult, error) {
 	return nil, bad.Err("VALIDATION_FAILED", "The request is not valid.")
 }
 
-// decide passes on what the user says about tools that change something, and goes
-// on with the run that waits for it, behind the question.
+// decide passes on the user's decisions about tools that change something, and
+// continues with the run that waits for them, after the question.
 func (v *visit) decide() error {
 	if err := v.g.Itself(); err != nil {
 		return err
@@ -271,9 +271,9 @@ func (v *visit) follow(t *translator) error {
 	}
 }
 
-// brought reports whether a run that was continued has ended and what the client
-// has brought beside its decision is still to be answered: a message of the user,
-// or results of calls that the run handed over.
+// brought reports whether a continued run has ended while something that the
+// client sent with its decision is still unanswered: a message of the user, or
+// results of calls that the run handed over.
 func (v *visit) brought(t *translator) bool {
 	if len(v.in.decisions) == 0 || t.status != run.Finished {
 		return false
@@ -298,7 +298,7 @@ func (v *visit) frame(t *translator, f run.Frame) error {
 	return err
 }
 
-// left ends the run of a client that is gone and wants that.
+// left ends the run of a client that has left and wants it to end.
 func (v *visit) left(id string) {
 	if !v.in.abort {
 		return

@@ -15,7 +15,7 @@ import (
 // maxTurns is how much of a conversation a snapshot has.
 const maxTurns = chat.MaxTurns
 
-// past is what was said, in the words of the protocol.
+// past is the conversation in the format of the protocol.
 type past struct {
 	messages []message
 	calls    map[string]bool   // all calls
@@ -89,7 +89,7 @@ func (p *past) oracle(m chat.Message) {
 		out.ToolCalls = append(out.ToolCalls, call{ID: c.ID, Type: "function", Function: function{c.Name, args}})
 		text := c.Output
 		if strings.HasPrefix(text, `"`) {
-			_ = json.Unmarshal([]byte(text), &text) // it is JSON in a string; what is not stays
+			_ = json.Unmarshal([]byte(text), &text) // JSON in a string; anything else stays
 		}
 		if text == tool.HandedText {
 			p.handed[c.ID] = c.Name

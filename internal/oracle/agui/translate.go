@@ -13,8 +13,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
-// Steps that a run names by itself and that say nothing to a client: where it
-// comes back to, and where it goes for the tools of clients.
+// Steps that runs name and that mean nothing to a client: where a run returns
+// to, and where it goes for the tools of clients.
 const (
 	mainStep   = "main_agent"
 	clientStep = "ag-ui_agent"
@@ -26,14 +26,14 @@ const running = "isRunning"
 // errAsked ends the reading of a run that waits for the client's user.
 var errAsked = errors.New("the run waits for the user")
 
-// translator makes events of the frames of one run. It knows what is open, so
-// that everything is closed where it must be.
+// translator turns the frames of one run into events. It tracks what is open,
+// so that everything is closed where it must be.
 type translator struct {
 	base string // the id of our run: ids of messages begin with it
 	// waits reports whether the question about a call waits for the user. It is nil
 	// where the client cannot ask, and questions become events of their own.
 	waits func(call string) (bool, error)
-	muted bool // the client has all of this: only what is open, and the end, matters
+	muted bool // the client has all of this: only open items, and the end, matter
 	// seen are questions that the client has answered with this request: it has all
 	// up to the last of them.
 	seen []string
@@ -49,7 +49,7 @@ type translator struct {
 	pending []string // calls that wait for the client
 }
 
-// failure is the payload of an error frame, as far as clients are told.
+// failure is the part of an error frame's payload that clients are told.
 type failure struct {
 	Error string `json:"error"`
 	Kind  string `json:"kind"`
@@ -203,7 +203,7 @@ func (t *translator) serverCall(payload jsontext.Value) ([]event, error) {
 	return t.called(c.EventID, c.ToolName, withoutName(c.Args)), nil
 }
 
-// withoutName takes out of arguments what is there for clients of another
+// withoutName removes from arguments what is meant for clients of another
 // protocol.
 func withoutName(args jsontext.Value) jsontext.Value {
 	var m map[string]jsontext.Value
@@ -219,8 +219,8 @@ func withoutName(args jsontext.Value) jsontext.Value {
 }
 
 // clientCall is a tool of the client, or a question to its user. A client may run
-// a tool as soon as it hears of it, so it hears of one that is refused only
-// together with the refusal.
+// a tool as soon as it receives the call, so a refused one is sent only together
+// with the refusal.
 func (t *translator) clientCall(payload jsontext.Value) ([]event, error) {
 	var c callFrame
 	if err := json.Unmarshal(payload, &c); err != nil {
@@ -320,7 +320,7 @@ func (t *translator) closeSteps() []event {
 	return out
 }
 
-// finish closes what is open and ends the AG-UI run, whose names the client has
+// finish closes open items and ends the AG-UI run, whose names the client has
 // chosen.
 func (t *translator) finish(thread, id string) []event {
 	out := append(append(t.closeThought(), t.closeText()...), t.closeSteps()...)

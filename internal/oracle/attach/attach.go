@@ -38,8 +38,7 @@ const (
 	MaxAllText   = 200_000          // characters of all files of a message
 )
 
-// What the model is told about files without text. The reason stands after
-// unread.
+// What the model is told about files without text. The reason follows unread.
 const (
 	elsewhere = "it is attached, but not readable here: it is kept by a homeserver"
 	unknown   = "it is attached, but not readable here: it is not text"
@@ -95,8 +94,8 @@ func New(c Config) *Reader {
 	return &Reader{cfg: c, documents: make(chan struct{}, documentsOnce)}
 }
 
-// Read gives the attachments of one message as the model shall see them: each
-// with its text, or with a note that says why there is none. It returns when ctx
+// Read returns the attachments of one message as the model gets them: each with
+// its text, or with a note that says why there is none. It returns when ctx
 // ends, at the latest after MaxTime.
 func (r *Reader) Read(ctx context.Context, list []llm.Attachment, from Sender) []llm.Attachment {
 	if len(list) == 0 {
@@ -181,7 +180,7 @@ func (r *Reader) fetch(ctx context.Context, a *llm.Attachment, from Sender, spen
 	case kind != "" && !readable(kind, a.Filename):
 		return "", false, refusal(notText)
 	}
-	// No more than the model is given: the rest of a long file stays there.
+	// No more than the model is given: the rest of a long file is not fetched.
 	raw, err := io.ReadAll(io.LimitReader(res.Body, readBytes))
 	if err != nil {
 		return "", false, err
@@ -212,8 +211,9 @@ func (r *Reader) get(ctx context.Context, address string) (*http.Response, error
 	return res, err
 }
 
-// explain says why a file could not be read. It does not tell a host that there
-// is not from one inside our network, or anybody could look for the latter.
+// explain says why a file could not be read. It does not distinguish a host
+// that does not exist from one inside our network; otherwise anybody could
+// probe for the latter.
 func explain(ctx context.Context, err error) string {
 	var why refusal
 	var timeout interface{ Timeout() bool }
@@ -258,8 +258,8 @@ func trim(list []llm.Attachment, most int) {
 	}
 }
 
-// Kept is what of the attachments of a message is kept for the turns that
-// follow: their notes, and so much of their texts as one file may have.
+// Kept returns the part of a message's attachments that is stored for later
+// turns: their notes, and as much of their texts as one file may have.
 func Kept(list []llm.Attachment) []llm.Attachment {
 	out := append([]llm.Attachment(nil), list...)
 	trim(out, MaxText)

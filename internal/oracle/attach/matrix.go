@@ -17,13 +17,13 @@ import (
 )
 
 // Home is a homeserver that the operator has listed. It is asked for callers who
-// name it, with their own token, so that they read what they may see there.
+// name it, with their own token, so that they read only what they may see there.
 type Home struct {
 	Base   string // https://matrix.example.org
 	Client Doer   // reaches it, and nothing else inside our network
 }
 
-// Sender is what the sender of a message has at a homeserver.
+// Sender is the sender's account at a homeserver.
 type Sender struct {
 	Homeserver string // its address or its name
 	Token      tool.Token
@@ -175,8 +175,8 @@ func (h Home) get(ctx context.Context, path string, token tool.Token) (*http.Res
 	return nil, refusal(fmt.Sprintf("its homeserver answers %d", res.StatusCode))
 }
 
-// sealed reports whether what was read may well be encrypted: apps upload such files
-// as bytes of no type, and they are no text.
+// sealed reports whether the content is probably encrypted: apps upload such files
+// as bytes without a type, and they are not text.
 func sealed(text string, ok bool, kind string) bool {
 	return strings.HasPrefix(kind, "application/octet-stream") && (!ok || strings.ContainsRune(text, utf8.RuneError))
 }

@@ -41,8 +41,9 @@ func byName(filename string) bool {
 	return false
 }
 
-// decode is a file as text. It is UTF-8 unless it says something else that we
-// know; ok is false when it is no text at all, whatever its server says.
+// decode returns a file as text. It is UTF-8 unless it declares another
+// encoding that we know; ok is false when it is not text, whatever its server
+// says.
 func decode(raw []byte, contentType string) (text string, ok bool) {
 	if file.Sniff(raw) != "" {
 		return "", false
@@ -61,7 +62,7 @@ func decode(raw []byte, contentType string) (text string, ok bool) {
 	return text, !strings.ContainsRune(text, 0)
 }
 
-// whole cuts a character that the end of what was read has split.
+// whole removes a character that was split at the end.
 func whole(s string) string {
 	for i := len(s) - 1; i >= 0 && i > len(s)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(s[i]) {

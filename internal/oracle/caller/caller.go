@@ -34,11 +34,11 @@ const (
 	keysRetry = 3 * time.Second
 )
 
-// Lookup finds the Ed25519 keys of a DID. It returns ucan.ErrUnknownDID for
-// one it does not know; any other error means that it could not find out.
+// Lookup finds the Ed25519 keys of a DID. It returns ucan.ErrUnknownDID for an
+// unknown one; any other error means that the lookup failed.
 type Lookup func(ctx context.Context, id did.DID) ([]ed25519.PublicKey, error)
 
-// Config says who the oracle is and who knows keys. Zero values are the
+// Config says who the oracle is and how to find keys. Zero values are the
 // defaults.
 type Config struct {
 	DID           did.DID           // the audience tokens must have; required
@@ -49,15 +49,16 @@ type Config struct {
 	Client        Doer              // the guarded client the indexer is asked with
 	AuthTTL       time.Duration     // how far away the end of an invocation may be; 15 minutes
 	DelegationTTL time.Duration     // and that of a delegation; a year; negative: any
-	Invoked       bool              // a delegation alone lets nobody in
+	Invoked       bool              // a delegation alone is not enough
 	Failures      int               // bad tokens an address may send in a minute; DefaultFailures
-	// Keys finds who sends r by an API key or by the session of a browser; ok is false
-	// when r carries neither. StillKey reports whether that still holds. Nil knows no keys.
+	// Keys finds the caller of r by an API key or by a browser session; ok is false when
+	// r carries neither. StillKey reports whether that credential still counts. Nil knows
+	// no keys.
 	Keys     func(answer http.Header, r *http.Request) (c web.Caller, ok bool, err error)
 	StillKey func(ctx context.Context, c web.Caller) error
 	Fleet    *web.Fleet       // counts bad tokens at all servers; nil: at this one
 	DB       *db.DB           // remembers tokens that are good for one use
-	Log      *slog.Logger     // hears why somebody was refused; nil is silent
+	Log      *slog.Logger     // receives the reasons of refusals; nil is silent
 	Now      func() time.Time // the clock of the store by default
 }
 
@@ -91,7 +92,7 @@ func New(c Config) *Service {
 	})}
 }
 
-// Identity is a caller who is known.
+// Identity is an authenticated caller.
 type Identity struct {
 	DID string
 	// Signer is the did:key that signed the token: one of the keys of DID.
@@ -102,26 +103,26 @@ type Identity struct {
 	// DelegationText its token; nil and "" when they sent none of their own.
 	Delegation     *ucan.Grant
 	DelegationText string
-	// Invoked says that the caller came with an invocation, not with a
+	// Invoked means that the caller came with an invocation, not with a
 	// delegation alone.
 	Invoked bool
-	// Key is the caller as its API key has it: workspace, scopes, projects and the id
-	// of the key. It is zero for one who has signed.
+	// Key is the caller according to its API key: workspace, scopes, projects and the
+	// id of the key. It is zero for a caller who signs.
 	Key web.Caller
-	// Again finds somebody whom another part of the server knows, such as by the PIN
-	// of a handset: with the rights they have now, or a fault of kind Unauthenticated
-	// once they do not count any more. It is nil for tokens and keys.
+	// Again looks up a caller whom another part of the server identifies, for example
+	// by the PIN of a handset: with their present rights, or a fault of kind
+	// Unauthenticated once they no longer count. It is nil for tokens and keys.
 	Again func(ctx context.Context) (web.Caller, error)
-	// Until is when what somebody came with earlier ends, for those who come again by
-	// themselves: a task, a request inside. Zero: it does not.
+	// Until is the end of an earlier credential, for callers that return without
+	// sending it: a task, a request from inside. Zero: it has no end.
 	Until time.Time
 }
 
 // Signed reports whether the caller came with tokens, not with a key.
 func (i *Identity) Signed() bool { return i.Key.Key == "" }
 
-// Ends is when the delegation ends that was all the caller came with; zero for
-// everybody else.
+// Ends is the end of the delegation, if that was the caller's only credential;
+// zero for everybody else.
 func (i *Identity) Ends() time.Time {
 	if i.Invoked || i.Delegation == nil {
 		return i.Until
@@ -129,15 +130,15 @@ func (i *Identity) Ends() time.Time {
 	return i.Expires
 }
 
-// Whole reports whether the caller came as themselves: all but those with a
-// delegation alone that gives less than everything.
+// Whole reports whether the caller has all of their own rights: everybody
+// except those who came only with a delegation that gives less than everything.
 func (i *Identity) Whole() bool {
 	return !i.Signed() || i.Again != nil || i.Invoked || i.Delegation != nil && i.Delegation.Covers("*", ucan.DefaultResource)
 }
 
-// Caller finds out who sends r: by tokens when it has any, which then decide
-// alone, and else by a key. It writes what is left of the key's limit into answer.
-// The faults are those of Identify, and those of the gate about keys.
+// Caller identifies the sender of r: by tokens if there are any, which then decide
+// alone, and else by a key. It writes the rest of the key's limit into answer. The
+// faults are those of Identify, and those of the gate about keys.
 func (s *Service) Caller(answer http.Header, r *http.Request) (*Identity, error) {
 	_, inside := web.InsideFrom(r.Context())
 	if s.cfg.Keys != nil && (inside || !hasTokens(r.Header)) {
@@ -157,7 +158,7 @@ func hasTokens(h http.Header) bool {
 	return strings.EqualFold(h.Get("X-Auth-Type"), "ucan") || h.Get("X-Ucan-Delegation") != ""
 }
 
-// Identify finds out who sent the credentials. Faults: UCAN_MISSING when
+// Identify identifies the sender of credentials. Faults: UCAN_MISSING when
 // nothing usable came, UCAN_INVALID for a bad invocation, UCAN_THROTTLED when
 // the address has sent too many bad tokens, UCAN_KEYS_UNAVAILABLE when the keys
 // of the issuer cannot be looked up now. The address is that of ctx.
@@ -191,7 +192,7 @@ func (s *Service) Request(r *http.Request) (*Identity, error) {
 // for; keys that were taken away end it before.
 const insideTime = 15 * time.Minute
 
-// inside is somebody whom this process has let in before. What they came with must
+// inside is a caller whom this process has admitted before. The credential must
 // still be theirs.
 func (s *Service) inside(ctx context.Context, in web.Inside) (*Identity, error) {
 	who := in.Caller
@@ -211,8 +212,8 @@ func (s *Service) inside(ctx context.Context, in web.Inside) (*Identity, error) 
 	return out, nil
 }
 
-// Handshake is Identify with what a socket sends in its handshake. An
-// invocation that came decides alone, as in the headers.
+// Handshake is Identify with the tokens of a socket's handshake. If there is an
+// invocation it decides alone, as in the headers.
 func (s *Service) Handshake(ctx context.Context, invocation, delegation string) (*Identity, error) {
 	in := ucan.Credentials{Delegation: delegation}
 	if invocation != "" {
@@ -221,8 +222,9 @@ func (s *Service) Handshake(ctx context.Context, invocation, delegation string) 
 	return s.Identify(ctx, in)
 }
 
-// Principal is who is behind the tokens of r, for routes that take other
-// credentials too. ok is false when r does not claim to carry UCAN tokens.
+// Principal identifies the caller by the tokens of r, for routes that accept
+// other credentials too. ok is false when r does not claim to carry UCAN
+// tokens.
 func (s *Service) Principal(r *http.Request) (who *Identity, ok bool, err error) {
 	if _, inside := web.InsideFrom(r.Context()); !inside && !hasTokens(r.Header) {
 		return nil, false, nil
@@ -244,21 +246,21 @@ func (s *Service) Delegation(ctx context.Context, text string) (*ucan.Grant, err
 	return s.checker.Delegation(ctx, text)
 }
 
-// Delegated checks a delegation that is about to be used for a user. It gives nil
-// when it no longer counts, or was made by somebody else. An error means that one
-// cannot say.
+// Delegated checks a delegation that is about to be used for a user. It returns
+// nil when the delegation no longer counts, or was made by somebody else. An
+// error means that the check failed.
 func (s *Service) Delegated(ctx context.Context, user, text string) (*ucan.Grant, error) {
 	g, err := s.checker.Delegation(context.WithValue(ctx, unguarded{}, true), text)
 	switch kind := ucan.KindOf(err); {
 	case err == nil && g.Issuer.String() == user:
 		return g, nil
 	case err == nil || kind != ucan.Unavailable && kind != "":
-		return nil, nil //nolint:nilnil // a delegation that does not count is none
+		return nil, nil //nolint:nilnil // a delegation that does not count is treated as none
 	}
 	return nil, s.Refuse(ctx, err)
 }
 
-// DID is who the oracle is.
+// DID is the DID of the oracle.
 func (s *Service) DID() string { return s.cfg.DID.String() }
 
 // credentials reads the headers. Of two different invocations one cannot say
@@ -273,8 +275,8 @@ func credentials(h http.Header) ucan.Credentials {
 	return in
 }
 
-// Refuse turns the refusal of a token into what its sender gets to know; the
-// log hears why. The faults are those of Identify.
+// Refuse turns the refusal of a token into what its sender may know; the log
+// gets the reason. The faults are those of Identify.
 func (s *Service) Refuse(ctx context.Context, err error) error {
 	kind := ucan.KindOf(err)
 	s.cfg.Log.InfoContext(ctx, "caller refused", "kind", string(kind))
@@ -292,7 +294,7 @@ func (s *Service) Refuse(ctx context.Context, err error) error {
 	return fault.New(fault.Unauthenticated, "UCAN_INVALID", ucan.TextInvalid).Wrap(err)
 }
 
-// TooManyText is what published clients know a refused flood by.
+// TooManyText is the text by which published clients recognise a refused flood.
 const TooManyText = "ThrottlerException: Too Many Requests"
 
 // addrName is under which name failures count.

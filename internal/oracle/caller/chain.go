@@ -23,11 +23,11 @@ type Doer interface {
 // maxDocument is how much of an indexer's answer is read, in bytes.
 const maxDocument = 256 << 10
 
-// chain knows where keys are found: the oracle's own, then those known
-// beforehand, then twins held here, then the indexer. A did:web is not looked
-// up: whoever can send a token could make us call any host. A did:key never
-// comes here. Keys of twins are read anew each time: who takes one away means
-// it.
+// chain is where keys are looked up: the oracle's own, then configured ones,
+// then twins held here, then the indexer. A did:web is not looked up, because
+// anybody who can send a token could make us call any host. A did:key never
+// gets here. Keys of twins are read each time, so that removing one takes
+// effect.
 type chain struct {
 	Config
 	outside ucan.Resolver // the indexer, remembered
@@ -61,8 +61,8 @@ func (c *chain) Resolve(ctx context.Context, id did.DID) ([]ed25519.PublicKey, e
 	return c.outside.Resolve(ctx, id)
 }
 
-// Published gives the did:keys of a DID as the indexer publishes them; none
-// when nobody knows it. The fault is UCAN_KEYS_UNAVAILABLE.
+// Published returns the did:keys of a DID as the indexer publishes them; none
+// for an unknown DID. The fault is UCAN_KEYS_UNAVAILABLE.
 func (s *Service) Published(ctx context.Context, id did.DID) ([]string, error) {
 	keys, err := (&indexer{s.cfg}).Resolve(ctx, id)
 	switch {

@@ -73,8 +73,8 @@ func (g *guard) left(name string) time.Duration {
 	return wait
 }
 
-// forget makes room: of those whose time is over, and of a few others when
-// there are none.
+// forget makes room: it removes expired entries, and a few others when there
+// are none.
 func (g *guard) forget() {
 	now, spare := g.now(), 16
 	for name, until := range g.blocked {

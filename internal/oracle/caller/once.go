@@ -17,15 +17,16 @@ import (
 )
 
 const (
-	// MaxInvocations is how many invocations of tools one message may carry.
+	// MaxInvocations limits the invocations of tools in one message.
 	MaxInvocations = 32
 	// onceTTL is how far away the end of such an invocation may be. It is how
 	// long its use is remembered.
 	onceTTL = time.Hour
 )
 
-// Use names the request that spends tokens. A request that is sent again under
-// the same key may show its tokens again; without a key no request is the same.
+// Use identifies the request that spends tokens. A repeated request with the
+// same key may show its tokens again; without a key no request is the same as
+// another.
 type Use struct {
 	Caller  string // DID
 	Session string
@@ -33,13 +34,13 @@ type Use struct {
 	Hash    [sha256.Size]byte
 }
 
-// Tickets are invocations that were checked and not yet spent.
+// Tickets are checked invocations that are not spent yet.
 type Tickets struct {
 	names  []string // by tool
 	grants []*ucan.Grant
 }
 
-// Grants are the checked invocations by the name of their tool.
+// Grants returns the checked invocations by the name of their tool.
 func (t *Tickets) Grants() map[string]*ucan.Grant {
 	out := make(map[string]*ucan.Grant, len(t.names))
 	for i, name := range t.names {
@@ -48,10 +49,10 @@ func (t *Tickets) Grants() map[string]*ucan.Grant {
 	return out
 }
 
-// Invocations checks tokens by tool: each is an invocation by the caller, for
-// the oracle, signed, in time, with an end at most an hour away. It returns
-// the fault INVOCATION_INVALID that names all which are not. Whether they were
-// used before Spend finds out.
+// Invocations checks tokens by tool: each must be an invocation by the caller,
+// for the oracle, signed, in time, with an end at most an hour away. The fault
+// INVOCATION_INVALID names all that are not. Spend finds out whether they were
+// used before.
 func (s *Service) Invocations(ctx context.Context, callerDID string, tokens map[string]string) (*Tickets, error) {
 	t := &Tickets{}
 	var c fault.Checks
@@ -73,8 +74,8 @@ func (s *Service) Invocations(ctx context.Context, callerDID string, tokens map[
 	return t, c.Err("INVOCATION_INVALID", "An invocation of a tool is not valid.")
 }
 
-// pathOf is the name of a member in the words of a validation text. It does
-// not repeat texts that are too long to be the name of a tool.
+// pathOf is the name of a member for a validation message. It does not repeat
+// texts that are too long to be the name of a tool.
 func pathOf(name string) string {
 	return "mcpInvocations." + fault.Echo(name)
 }
@@ -93,15 +94,15 @@ func (s *Service) invocation(ctx context.Context, who did.DID, text string) (*uc
 	return s.checker.Claim(ctx, text, ucan.Want{Can: first.Can, With: first.With, Roots: []did.DID{who}, MaxTTL: onceTTL})
 }
 
-// Claims reports whether a token is an invocation by a caller of an ability on a
-// resource. Whether it was used before is not asked: Spend has found that out.
+// Claims reports whether a token is a caller's invocation of an ability on a
+// resource. It does not check whether it was used before: Spend has done that.
 func (s *Service) Claims(ctx context.Context, callerDID, text, can, with string) error {
 	_, err := s.checker.Claim(ctx, text, ucan.Want{Can: can, With: with, Roots: []did.DID{did.DID(callerDID)}, MaxTTL: onceTTL})
 	return err
 }
 
-// onceText says what is wrong with an invocation. It is the caller's own, so
-// they may know.
+// onceText says what is wrong with an invocation, because it is the caller's
+// own.
 func onceText(kind ucan.Kind) string {
 	switch kind {
 	case ucan.WrongAudience:
@@ -120,8 +121,8 @@ func onceText(kind ucan.Kind) string {
 	return "must be a base64 encoded CAR of a UCAN invocation"
 }
 
-// Spend takes the tickets, once: the fault INVOCATION_USED names those that
-// were taken before by another request, and none of them is taken then.
+// Spend spends the tickets, once: the fault INVOCATION_USED names those that
+// another request has spent before, and then none of them is spent.
 func (s *Service) Spend(ctx context.Context, t *Tickets, use Use) error {
 	if len(t.grants) == 0 {
 		return nil

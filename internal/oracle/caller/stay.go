@@ -11,19 +11,20 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ucan"
 )
 
-// Stay is how long who has come once may remain: a socket sends its tokens only
-// when it connects.
+// Stay says how long a caller may remain connected: a socket sends its tokens
+// only when it connects.
 type Stay struct {
-	// Until is the end of the last token that would let them in. An own
-	// delegation that came beside the invocation is one: published clients send
-	// both, and do not connect again when the invocation ends.
+	// Until is the end of the last token that would admit the caller. A
+	// delegation that came with the invocation is one too: published clients
+	// send both, and do not reconnect when the invocation ends.
 	Until time.Time
-	// Check reports whether the key of the token is still one of the DID. A fault of kind Unauthenticated says that it does
-	// not; after any other one cannot say. It is nil where keys cannot change.
+	// Check reports whether the key of the token is still one of the DID. A fault of kind
+	// Unauthenticated means that it is not; any other means that the check failed. It is
+	// nil where keys cannot change.
 	Check func(ctx context.Context) error
 }
 
-// Stay tells how long the sender of a handshake may remain.
+// Stay returns how long the sender of a handshake may remain.
 func (s *Service) Stay(who *Identity) Stay {
 	st := Stay{Until: who.Expires}
 	if s.cfg.Invoked { // the next invocation comes with a new connection
@@ -48,10 +49,10 @@ func (s *Service) Stay(who *Identity) Stay {
 	return st
 }
 
-// Still reports whether who has come once would be let in now by the same token:
-// it has not ended, and its key is still one of the DID. A fault of kind
-// Unauthenticated says that it would not, UCAN_EXPIRED because it has ended;
-// after any other one cannot say.
+// Still reports whether the same token would still admit a caller now: it has
+// not ended, and its key is still one of the DID. A fault of kind
+// Unauthenticated means that it would not, UCAN_EXPIRED because it has ended;
+// any other means that the check failed.
 func (s *Service) Still(ctx context.Context, who *Identity) error {
 	if !s.cfg.Now().Before(who.Expires) {
 		return fault.New(fault.Unauthenticated, "UCAN_EXPIRED", "The token has expired. Send a fresh one.")
@@ -59,11 +60,10 @@ func (s *Service) Still(ctx context.Context, who *Identity) error {
 	return s.Holds(ctx, who.DID, who.Signer)
 }
 
-// Stands reports whether whoever was let in still counts, for an answer that is
-// being made: the key of the tokens is one of the DID, or the API key and the
-// browser's session are there. That either comes to its planned end does not
-// matter. The faults are those of Still and of the gate; only one of kind
-// Unauthenticated says no.
+// Stands reports whether an admitted caller still counts, for an answer in
+// progress: the key of the tokens is one of the DID, or the API key and the
+// browser's session exist. Their planned expiry does not matter. The faults are
+// those of Still and of the gate; only one of kind Unauthenticated means no.
 func (s *Service) Stands(ctx context.Context, who *Identity) error {
 	if who.Again != nil {
 		_, err := who.Again(ctx)
@@ -78,9 +78,9 @@ func (s *Service) Stands(ctx context.Context, who *Identity) error {
 	return nil
 }
 
-// Watch asks from time to time whether who still Stands, and calls gone, until
-// that reports true, once they do not. When one cannot say, nothing ends. What it
-// returns ends the watch.
+// Watch checks from time to time whether who still Stands, and once they do not
+// it calls gone, until that returns true. When the check fails, nothing ends. The
+// returned function ends the watch.
 func (s *Service) Watch(ctx context.Context, who *Identity, every time.Duration, gone func() bool) func() {
 	if who.Again == nil && who.Signed() && did.DID(who.DID).Method() == "key" {
 		return func() {} // it is its key
@@ -129,7 +129,7 @@ func (s *Service) holds(ctx context.Context, g *ucan.Grant) error {
 	return s.Refuse(ctx, &ucan.Error{Kind: ucan.BadSignature, Detail: "the key was taken from " + g.Issuer.String()})
 }
 
-// unguarded marks the context of a check that nobody has asked for.
+// unguarded marks the context of a check that no client has caused.
 type unguarded struct{}
 
 func isUnguarded(ctx context.Context) bool { return ctx.Value(unguarded{}) != nil }

@@ -17,7 +17,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// Erased stands in the place of what was said about somebody who was erased.
+// Erased replaces what was said about a person who was erased.
 const Erased = "[erased]"
 
 // slack is how far the clocks of two instances may be apart, in ms.
@@ -28,8 +28,8 @@ const maxDIDs = 1000
 
 var didInText = regexp.MustCompile(`did:[a-z0-9]+:[A-Za-z0-9._:%/-]*[A-Za-z0-9]`)
 
-// DIDs finds the DIDs in texts, each once. In JSON a whole value that begins as
-// one is one, whatever is in it.
+// DIDs finds the DIDs in texts, each once. In JSON, a whole value that begins
+// like a DID counts as one, whatever follows.
 func DIDs(texts ...string) []string {
 	seen := map[string]bool{}
 	for _, text := range texts {
@@ -76,17 +76,17 @@ const (
 	removeUserText   = `DELETE FROM chat_users WHERE user_did = $1`
 )
 
-// door is the lock of a DID on PostgreSQL: whoever notes it and whoever erases
-// it do not miss each other.
+// door is the lock of a DID on PostgreSQL, so that a transaction that notes it
+// and one that erases it do not miss each other.
 func door(id string) int64 {
 	h := fnv.New64a()
 	h.Write([]byte("oracle about\n" + id))
 	return int64(h.Sum64() >> 1)
 }
 
-// Note notes that a turn, which has begun at since (ms), knows of DIDs. It
-// reports true when one of them was erased since: what the turn knows may be
-// from before.
+// Note records that a turn, which began at since (ms), refers to DIDs. It
+// returns true when one of them was erased since: the turn may contain earlier
+// data.
 func Note(ctx context.Context, tx *db.Tx, b Begun, since int64, dids []string) (erased bool, err error) {
 	if len(dids) == 0 {
 		return false, nil
@@ -115,9 +115,10 @@ func Note(ctx context.Context, tx *db.Tx, b Begun, since int64, dids []string) (
 	return erased, nil
 }
 
-// Erase forgets somebody of a workspace: her own conversations go, and what others said, and
-// were told, from the turn on that first knew of her is blanked. It returns how
-// many conversations these were. Sweep removes the rest of her own.
+// Erase forgets a person of a workspace: their own conversations are removed, and what
+// others said, and were told, is blanked from the first turn on that refers to the
+// person. It returns how many conversations these were. Sweep removes the rest of the
+// person's own.
 func (s *Store) Erase(ctx context.Context, tx *db.Tx, workspace, id string) (int64, error) {
 	did := noted(workspace, id)
 	if tx.Dialect() == db.Postgres {
@@ -149,9 +150,9 @@ func (s *Store) Erase(ctx context.Context, tx *db.Tx, workspace, id string) (int
 	return sum, db.Wrap("forget DID", err)
 }
 
-// Remove removes the conversations of a user, and what she let the oracle do, as if
-// she had never come. It is for somebody who was never more than a show: a person
-// is forgotten by Erase. Sweep removes the rest.
+// Remove removes the conversations of a user, and their delegation, as if they had
+// never existed. It is for demo users only: Erase forgets a real person. Sweep
+// removes the rest.
 func (s *Store) Remove(ctx context.Context, tx *db.Tx, user string) error {
 	_, err := s.eraseOwn(ctx, tx, user)
 	return err
@@ -215,7 +216,7 @@ func (s *Store) eraseOwn(ctx context.Context, tx *db.Tx, user string) (int64, er
 }
 
 // Blank blanks what was said in a session from a turn on, and its title, and
-// has all parts do the same. It returns how many messages had something in them.
+// makes all parts do the same. It returns how many messages were not empty.
 func (s *Store) Blank(ctx context.Context, tx *db.Tx, from Begun) (int64, error) {
 	var sum int64
 	for turn, n := from.Turn, int64(-1); ; {
@@ -259,8 +260,8 @@ func (s *Store) Blank(ctx context.Context, tx *db.Tx, from Begun) (int64, error)
 	return sum, nil
 }
 
-// Topic is under which other processes are told that conversations were blanked:
-// what they have in memory of them must go.
+// Topic is the topic under which other processes learn that conversations were
+// blanked, so that they drop cached ones.
 const Topic = "conversations"
 
 // BlankAll blanks entries that are not stored yet.

@@ -16,12 +16,12 @@ const (
 	setNotedText    = `UPDATE chat_sessions SET noted = $2 WHERE nid = $1`
 )
 
-// errDeleted ends the transaction of a session that is not there any more.
+// errDeleted ends the transaction of a session that no longer exists.
 var errDeleted = errors.New("the session was deleted")
 
-// Backfill notes the DIDs of at most limit conversations that began when none
-// were noted, and blanks those that knew of somebody who was erased since. It
-// returns how many there were; 0 says that all are noted.
+// Backfill notes the DIDs of at most limit conversations that began before DIDs
+// were noted, and blanks those that refer to a person who was erased since. It
+// returns how many there were; 0 means that all are noted.
 func (s *Store) Backfill(ctx context.Context, limit int) (int, error) {
 	all, err := listUnnoted(ctx, s.cfg.DB, limit)
 	if err != nil {

@@ -73,7 +73,7 @@ type Message struct {
 	Interrupted bool         `json:"interrupted,omitzero"` // the server stopped in the middle of it
 }
 
-// ToolCall is a call of a tool with what it gave.
+// ToolCall is a call of a tool with its output.
 type ToolCall struct {
 	Name   string         `json:"name"`
 	ID     string         `json:"id"`
@@ -93,8 +93,8 @@ type Attachment struct {
 	Category string `json:"category"`
 }
 
-// Page is a part of a conversation, oldest message first. Messages are stored
-// bytes of Message.
+// Page is a part of a conversation, oldest message first. Messages are the
+// stored bytes of Message.
 type Page struct {
 	Messages   []jsontext.Value `json:"messages"`
 	PrevCursor *string          `json:"prevCursor"` // before=: the turns before the page
@@ -119,22 +119,23 @@ type Gone struct {
 	Number        int64 // what rows of other packages know the session by
 }
 
-// Part is something that hangs on sessions and must go with them. Each member
-// may be nil.
+// Part is data of sessions that must be removed with them. Each member may be
+// nil.
 type Part struct {
 	// Deleted is called once a session is gone, before its rows are removed.
 	Deleted func(ctx context.Context, g Gone)
-	// Forget drops what the part has in memory of a session that was deleted, here
-	// or on another instance. 0 is for all sessions: any of them may be gone.
+	// Forget drops the cached data of a session that was deleted, here or on
+	// another instance. 0 means all sessions, because any of them may have been
+	// deleted.
 	Forget func(session int64)
 	// Shrink removes at most limit of the part's rows of a deleted session and
-	// tells how many.
+	// returns how many.
 	Shrink func(ctx context.Context, tx *db.Tx, session int64, limit int) (int64, error)
-	// Blank takes what the part keeps of a session from a turn on out of it, in
-	// the transaction that erases somebody.
+	// Blank blanks the part's data of a session from a turn on, in the
+	// transaction that erases a person.
 	Blank func(ctx context.Context, tx *db.Tx, from Begun) error
-	// Left removes what the part keeps of a user beside her sessions, in the
-	// transaction that erases her.
+	// Left removes the part's data of a user outside sessions, in the
+	// transaction that erases the user.
 	Left func(ctx context.Context, tx *db.Tx, user string) error
 }
 
@@ -159,7 +160,8 @@ func New(c Config) *Store {
 	return &Store{cfg: c, box: c.Key.Box("oracle delegation"), recall: newRecall(recallBytes)}
 }
 
-// Attach has a part go with every session that is deleted from now on.
+// Attach makes a part's data be removed with every session that is deleted from
+// now on.
 func (s *Store) Attach(p Part) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,7 +174,7 @@ func (s *Store) attached() []Part {
 	return s.parts
 }
 
-// Stamp writes a time as clients of the oracle expect it: UTC, milliseconds.
+// Stamp formats a time as clients of the oracle expect it: UTC, milliseconds.
 func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 func stamp(ms int64) string { return Stamp(time.UnixMilli(ms)) }
@@ -182,15 +184,16 @@ func (s *Store) now() int64 { return s.cfg.Now().UnixMilli() }
 // idMark is what every id of a session begins with.
 const idMark = "$"
 
-// newSessionID makes an id of the form clients know from before: $ and 43
-// characters nobody can guess, all safe in a path.
+// newSessionID makes an id of the form that older clients know: $ and 43
+// unguessable characters, all safe in a path.
 func newSessionID() string {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return idMark + base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// NotFound is the fault for a session that is missing or somebody else's.
+// NotFound is the fault for a session that does not exist or belongs to
+// somebody else.
 func NotFound() *fault.Error {
 	return fault.New(fault.NotFound, "SESSION_NOT_FOUND", "Session not found")
 }

@@ -16,8 +16,8 @@ type Delegation struct {
 	Expires time.Time // never zero: one that does not end is refused
 }
 
-// PutDelegation keeps the delegation of a user in place of any before. The
-// caller has checked it.
+// PutDelegation stores the delegation of a user and replaces any earlier one.
+// The caller has checked it.
 func (s *Store) PutDelegation(ctx context.Context, user string, d Delegation) error {
 	if d.Expires.IsZero() {
 		return errors.New("keep delegation: it has no end")
@@ -27,8 +27,8 @@ func (s *Store) PutDelegation(ctx context.Context, user string, d Delegation) er
 	})
 }
 
-// Delegation reads what a user has let us do; false when there is nothing, or
-// its time is over.
+// Delegation reads what a user has delegated to us; false when there is
+// nothing, or it has expired.
 func (s *Store) Delegation(ctx context.Context, user string) (Delegation, bool, error) {
 	r, err := findDelegation(ctx, s.cfg.DB, user)
 	if err != nil || r == nil || r.expires <= s.cfg.Now().Unix() {
@@ -45,7 +45,7 @@ func (s *Store) Delegation(ctx context.Context, user string) (Delegation, bool, 
 	return Delegation{Raw: string(raw), Expires: time.Unix(r.expires, 0).UTC()}, true, nil
 }
 
-// DeleteDelegation forgets what a user has let us do.
+// DeleteDelegation forgets what a user has delegated to us.
 func (s *Store) DeleteDelegation(ctx context.Context, user string) error {
 	return removeDelegation(ctx, s.cfg.DB, user)
 }

@@ -11,7 +11,7 @@ import (
 const maxShortcode = 32
 
 // ReplaceEmoji replaces the shortcodes of a text, such as :wave:, by the characters
-// they stand for. Names which only look like one stay: a did:key: in a DID, anything
+// they mean. Text that only looks like one stays: a did:key: in a DID, anything
 // inside code, and every word that is not in the table.
 func ReplaceEmoji(text string) string {
 	if !strings.Contains(text, ":") {
@@ -23,19 +23,20 @@ func ReplaceEmoji(text string) string {
 	return b.String()
 }
 
-// EmojiWriter replaces the shortcodes of a text that comes in pieces, which becomes
-// what ReplaceEmoji makes of the whole. It holds nothing back but the beginning of what
-// may be a shortcode. It is for one goroutine.
+// EmojiWriter replaces the shortcodes of a text that arrives in pieces, with the same
+// result as ReplaceEmoji on the whole. It holds back only the beginning of a possible
+// shortcode. It is for one goroutine.
 type EmojiWriter struct {
 	out  func(string) error
-	held string // the beginning of what may be a shortcode
+	held string // the beginning of a possible shortcode
 	prev rune   // before what comes next; 0 at the beginning and after a shortcode
 
 	run   int // backticks just read
 	fence int // backticks that have opened the code we are in; 0 outside
 }
 
-// NewEmojiWriter makes an EmojiWriter that gives what it can to out.
+// NewEmojiWriter makes an EmojiWriter that passes text to out as soon as
+// possible.
 func NewEmojiWriter(out func(string) error) *EmojiWriter { return &EmojiWriter{out: out} }
 
 // Write takes a piece. It calls out at most once.

@@ -21,7 +21,7 @@ type Entry struct {
 	hidden *string
 }
 
-// Mark says what became of an answer.
+// Mark is the outcome of an answer.
 type Mark int
 
 // The marks.
@@ -31,16 +31,16 @@ const (
 	Interrupted             // the server stopped in the middle of it
 )
 
-// hidden is what a message holds beside what clients see.
+// hidden is the part of a message that clients do not see.
 type hidden struct {
 	Failed []string `json:"failed,omitempty"` // ids of calls that gave an error
 	Files  []file   `json:"files,omitempty"`  // one for each attachment
 }
 
-// file is what was read out of an attachment.
+// file is the text read from an attachment.
 type file struct {
 	Text string `json:"text,omitzero"`
-	Note string `json:"note,omitzero"` // what the model is told of it
+	Note string `json:"note,omitzero"` // what the model is told about it
 	URL  string `json:"url,omitzero"`
 }
 
@@ -52,7 +52,7 @@ func filesOf(list []llm.Attachment) []file {
 	return out
 }
 
-// Said makes the entry of what a user said.
+// Said makes the entry of a user's message.
 func Said(m llm.Message, at time.Time) (Entry, error) {
 	dto := Message{ID: db.NewID(), Type: Human, Content: shown(m.Content), IsComplete: true, CreatedAt: Stamp(at)}
 	h := hidden{Files: filesOf(m.Attachments)}
@@ -68,15 +68,15 @@ func Said(m llm.Message, at time.Time) (Entry, error) {
 	return entry(dto, h)
 }
 
-// Unanswered is the answer of a turn that was interrupted before a word of it
-// was stored: empty, and marked.
+// Unanswered is the answer of a turn that was interrupted before any of it was
+// stored: empty, and marked.
 func Unanswered(at time.Time) ([]Entry, error) {
 	e, err := entry(Message{ID: db.NewID(), Type: AI, IsComplete: true, CreatedAt: Stamp(at), Interrupted: true}, hidden{})
 	return []Entry{e}, err
 }
 
-// Answered makes the entries of the messages a turn gave: one for each of the
-// oracle's, with the results of its calls in it. The mark goes on the last.
+// Answered makes the entries of the messages of a turn: one for each of the
+// oracle's, including the results of its calls. The mark goes on the last.
 func Answered(said []llm.Message, mark Mark, at time.Time) ([]Entry, error) {
 	said = slices.DeleteFunc(slices.Clone(said), func(m llm.Message) bool { // nothing was said
 		return m.Role == llm.Assistant && m.Content == "" && m.Reasoning == "" && len(m.ToolCalls) == 0
@@ -197,7 +197,7 @@ func unfoldHuman(dto Message, h hidden) llm.Message {
 	return m
 }
 
-// Unfinished is the output of a tool that never came to its end.
+// Unfinished is the output of a tool that never finished.
 const Unfinished = "⏱️ Tool did not complete"
 
 // asJSON is the output of a tool as clients get it: JSON in a string.
@@ -223,8 +223,8 @@ func fromJSON(output string) string {
 	return output
 }
 
-// shown is what somebody said as clients get it: with emoji for shortcodes, as in
-// the stream.
+// shown is a message in the form that clients get: with emoji for shortcodes, as
+// in the stream.
 func shown(text string) string { return ReplaceEmoji(valid(text)) }
 
 func valid(text string) string { return strings.ToValidUTF8(text, "�") }

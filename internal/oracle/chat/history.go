@@ -67,11 +67,11 @@ func (s *Store) Page(ctx context.Context, user, session string, r Range) (Page, 
 	return page, err
 }
 
-// roundMark stands between the turn of a next cursor and how often its owner
-// has asked for what is new. So an answer to after= differs from the one before
-// even when nothing is new: the published client shows the history again only
-// when something in it changed, and one that read it while an answer was still
-// on its way would show that turn twice for ever.
+// roundMark separates the turn of a next cursor from how often its owner has
+// asked for news. So an answer to after= differs from the previous one even
+// when nothing is new: the published client redraws the history only when
+// something in it changed, and one that read it while an answer was still
+// arriving would show that turn twice for ever.
 const roundMark = "~"
 
 // cursor reads a cursor: the number of a turn.
@@ -106,9 +106,9 @@ func pageOf(rows []messageRow, turns int64) Page {
 	return p
 }
 
-// Messages reads a session whole, oldest message first: its newest 1,000
-// turns, or what of them fits into 16 MiB. A session that is missing or
-// somebody else's is empty.
+// Messages reads a whole session, oldest message first: its newest 1,000 turns,
+// or those of them that fit into 16 MiB. A session that does not exist or
+// belongs to somebody else is empty.
 func (s *Store) Messages(ctx context.Context, user, session string) ([]jsontext.Value, error) {
 	var page Page
 	err := s.cfg.DB.View(ctx, func(q db.Querier) error {
@@ -126,8 +126,8 @@ func (s *Store) Messages(ctx context.Context, user, session string) ([]jsontext.
 }
 
 // History reads what was said before a turn, for the model: the newest turns
-// whose text fits into so many bytes, oldest first. Each tool call in it is
-// followed by its result.
+// whose text fits into so many bytes, oldest first. Each tool call is followed
+// by its result.
 func (s *Store) History(ctx context.Context, user, session string, before int64, bytes int) ([]llm.Message, error) {
 	t, fresh, err := s.tell(ctx, user, session, before, bytes)
 	if err != nil {
@@ -140,9 +140,8 @@ func (s *Store) History(ctx context.Context, user, session string, before int64,
 	return out, nil
 }
 
-// tell puts together what was said before a turn, from memory and from the
-// store. fresh says that something in it is from the store, and that memory may
-// have it.
+// tell combines what was said before a turn, from memory and from the store.
+// fresh means that part of it is from the store, and may be cached.
 func (s *Store) tell(ctx context.Context, user, session string, before int64, bytes int) (t *told, fresh bool, err error) {
 	t = &told{bytes: bytes, since: s.recall.since()}
 	var known *told
@@ -175,8 +174,8 @@ func (s *Store) tell(ctx context.Context, user, session string, before int64, by
 	return t, 0 < len(rows) && len(rows) < maxRows, nil // with so many the oldest turn may not be whole
 }
 
-// Files lists what was attached to the newest turns of a conversation, with what was
-// read out of it, newest first.
+// Files lists the attachments of the newest turns of a conversation, with their
+// texts, newest first.
 func (s *Store) Files(ctx context.Context, user, session string, bytes int) ([]llm.Attachment, error) {
 	var rows []messageRow
 	err := s.cfg.DB.View(ctx, func(q db.Querier) error {
@@ -200,9 +199,8 @@ func (s *Store) Files(ctx context.Context, user, session string, bytes int) ([]l
 	return out, err
 }
 
-// KeepFiles keeps what was read out of the attachments of a turn, so that the
-// turns that follow know it too. A session that was deleted meanwhile keeps
-// nothing.
+// KeepFiles stores the texts of the attachments of a turn, so that later turns
+// know them too. For a session that was deleted meanwhile it stores nothing.
 func (s *Store) KeepFiles(ctx context.Context, user, session string, turn int64, list []llm.Attachment) error {
 	text, err := hidden{Files: filesOf(list)}.encode()
 	if err != nil || text == nil {
@@ -219,8 +217,7 @@ func (s *Store) KeepFiles(ctx context.Context, user, session string, turn int64,
 	return err
 }
 
-// Answer reads the last message of a turn that is the oracle's, nil when the
-// turn has none.
+// Answer reads the oracle's last message of a turn, nil when the turn has none.
 func (s *Store) Answer(ctx context.Context, user, session string, turn int64) (jsontext.Value, error) {
 	return findAnswer(ctx, s.cfg.DB, user, session, turn)
 }
@@ -233,7 +230,7 @@ type window struct {
 	from, to int64
 	forward  bool
 	bytes    int
-	hidden   bool // count what clients do not see too
+	hidden   bool // count hidden text too
 }
 
 // readWindow reads a window, oldest message first.

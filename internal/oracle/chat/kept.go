@@ -21,7 +21,8 @@ const (
 // sealedMark begins every sealed value. No JSON begins so.
 const sealedMark = "sealed:"
 
-// Kept seals what one plugin keeps of talkers. It is safe for concurrent use.
+// Kept seals what one plugin keeps about talkers. It is safe for concurrent
+// use.
 type Kept struct {
 	db     *db.DB
 	plugin string
@@ -39,7 +40,7 @@ type kept struct {
 	value   string
 }
 
-// Kept seals for a plugin.
+// Kept makes the Kept of a plugin.
 func (s *Store) Kept(plugin string) *Kept {
 	return &Kept{db: s.cfg.DB, plugin: plugin, box: s.cfg.Key.Box("plugin " + plugin)}
 }
@@ -53,8 +54,8 @@ func (k *Kept) seal(user, name string, value []byte) []byte {
 	return base64.RawStdEncoding.AppendEncode([]byte(sealedMark), k.box.Seal(keptBind(user, name), value))
 }
 
-// Open opens a value of the talker of ctx, nil where nobody can. One that is not
-// sealed is older than this, and Backfill has not come to it.
+// Open opens a value of the talker of ctx, nil when that is impossible. A value
+// that is not sealed is from before sealing, and Backfill has not reached it.
 func (k *Kept) Open(ctx context.Context, name string, value []byte) []byte {
 	text, ok := bytes.CutPrefix(value, []byte(sealedMark))
 	if !ok {
@@ -74,9 +75,10 @@ func (k *Kept) Open(ctx context.Context, name string, value []byte) []byte {
 // keptBind ties a sealed value to its place. No talker's name holds a zero.
 func keptBind(user, name string) string { return user + "\x00" + name }
 
-// Backfill seals what the plugin kept before values were sealed. It looks at the next
-// limit values and returns how many there were; 0 says that it has seen all since this
-// server started. A value that was changed or forgotten meanwhile stays so.
+// Backfill seals what the plugin stored before values were sealed. It looks at the
+// next limit values and returns how many there were; 0 means that it has seen all
+// since this server started. Values that were changed or removed meanwhile are left
+// alone.
 func (k *Kept) Backfill(ctx context.Context, limit int) (int, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

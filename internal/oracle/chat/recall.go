@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	// recallBytes is how much of all conversations is kept in memory: the
-	// newest part of a few that go on right now.
+	// recallBytes limits the memory for all conversations: the newest parts of
+	// a few that are in progress.
 	recallBytes = 4 << 20
-	// messageBytes is what a message takes there beside its text.
+	// messageBytes is what a message takes there besides its text.
 	messageBytes = 256
 )
 
-// recall keeps the newest part of conversations in the form models get it, so
+// recall caches the newest part of conversations in the form models get it, so
 // that a turn reads from the store only what was said since the one before, not
-// the whole conversation each time. It holds turns that have an answer: those
-// never change, so it is true on every instance, whoever has answered. What is
-// used longest ago goes first, and a session that is deleted at once.
+// the whole conversation each time. It holds answered turns: those never
+// change, so it is valid on every instance, whichever has answered. The least
+// recently used go first, and a deleted session at once.
 type recall struct {
 	mu    sync.Mutex
 	limit int
@@ -30,13 +30,13 @@ type recall struct {
 	order list.List               // the one used last in front
 }
 
-// told is what is known of one conversation. Nobody may change it.
+// told is the cached part of one conversation. It must not be changed.
 type told struct {
 	session int64
 	bytes   int   // the bound of the window it comes from
 	since   int64 // recall.since before it was read
 	size    int
-	turns   []turn // one after the other; what is kept has answers to all
+	turns   []turn // consecutive; all of them are answered
 }
 
 // turn is what was said in one turn.
@@ -44,7 +44,7 @@ type turn struct {
 	number   int64
 	bytes    int  // as stored
 	last     int  // of them, those of its last message
-	answered bool // it is over, and does not change any more
+	answered bool // it is over, and no longer changes
 	messages []llm.Message
 }
 
@@ -57,7 +57,7 @@ func (r *recall) since() int64 {
 	return r.drops
 }
 
-// find gives what is known of a session, nil when that is nothing.
+// find returns the cached part of a session, nil for none.
 func (r *recall) find(session int64) *told {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,9 +69,9 @@ func (r *recall) find(session int64) *told {
 	return e.Value.(*told) //nolint:forcetypeassert // nothing else is in it
 }
 
-// keep keeps the turns of a conversation up to the first that has no answer
-// yet. It keeps nothing when a conversation was forgotten since this one began
-// to be read: it may be the same, and would stay.
+// keep caches the turns of a conversation up to the first that has no answer
+// yet. It does nothing when a conversation was forgotten since this one began
+// to be read, because it may be the same.
 func (r *recall) keep(t *told) {
 	if i := slices.IndexFunc(t.turns, func(u turn) bool { return !u.answered }); i >= 0 {
 		t.turns = t.turns[:i]
@@ -138,14 +138,14 @@ func (t *told) messages() []llm.Message {
 // upto is the last turn that is known.
 func (t *told) upto() int64 { return t.turns[len(t.turns)-1].number }
 
-// serves reports whether what is known can stand at the beginning of a window:
-// it was cut by the same bound, and the window goes at least as far.
+// serves reports whether the cached part can begin a window: it was cut by the
+// same bound, and the window reaches at least as far.
 func (t *told) serves(w window) bool {
 	return t != nil && t.bytes == w.bytes && t.upto() <= w.to
 }
 
-// join puts what is known in front of what was read after it, as far as it
-// fits: the rule is that of readWindow.
+// join prepends the cached part to what was read after it, as far as it fits,
+// by the rule of readWindow.
 func (t *told) join(w window, read []turn) []turn {
 	if len(read) > 0 && read[0].number > t.upto()+1 {
 		return read // that was more than fits already

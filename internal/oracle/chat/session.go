@@ -30,11 +30,11 @@ func (s *Store) CreateSession(ctx context.Context, user string) (Session, error)
 	return s.show(r), nil
 }
 
-// FindThread gives the session that a conversation of another protocol is kept in, or
-// one without an id when it is new. The name of such a conversation is chosen by its
-// client: it may name a session of the user, and otherwise stands for one whose id
-// follows from the user and the name. So the name of somebody else's conversation is a
-// new one.
+// FindThread returns the session that holds a conversation of another protocol, or one
+// without an id when it is new. The client chooses the name of such a conversation: it
+// may be the id of a session of the user, and otherwise means one whose id follows
+// from the user and the name. So the name of another user's conversation means a new
+// one.
 func FindThread(ctx context.Context, s *Store, user, name string) (Session, error) {
 	known := []string{threadID(user, name)}
 	if strings.HasPrefix(name, idMark) {
@@ -48,7 +48,7 @@ func FindThread(ctx context.Context, s *Store, user, name string) (Session, erro
 	return Session{}, nil
 }
 
-// OpenThread gives the session that FindThread finds, and makes it when it is new.
+// OpenThread returns the session that FindThread finds, and makes it if it is new.
 func (s *Store) OpenThread(ctx context.Context, user, name string) (Session, error) {
 	if got, err := FindThread(ctx, s, user, name); err != nil || got.ID != "" {
 		return got, err
@@ -75,7 +75,7 @@ func (s *Store) OpenThread(ctx context.Context, user, name string) (Session, err
 }
 
 // DropThread removes the conversation that OpenThread has made under a name when nothing
-// was ever said in it: what was to be said first was refused.
+// was ever said in it, because the first message was refused.
 func DropThread(ctx context.Context, s *Store, user, name string) error {
 	err := s.cfg.DB.InTx(ctx, func(tx *db.Tx) error {
 		if err := countSession(ctx, tx, user, -1); err != nil {
@@ -84,7 +84,7 @@ func DropThread(ctx context.Context, s *Store, user, name string) error {
 		var nid int64
 		return tx.QueryRow(ctx, removeEmptyText, user, threadID(user, name)).Scan(&nid)
 	})
-	if errors.Is(err, sql.ErrNoRows) { // it is in use, or is none of that kind
+	if errors.Is(err, sql.ErrNoRows) { // it is in use, or is not of that kind
 		return nil
 	}
 	return db.Wrap("remove empty conversation", err)
@@ -97,7 +97,7 @@ func threadID(user, name string) string {
 	return idMark + base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// ListSessions gives sessions of a user, the one used last first, at most
+// ListSessions returns sessions of a user, the last used first, at most
 // MaxSessions, and how many there are in all.
 func (s *Store) ListSessions(ctx context.Context, user string, limit, offset int) (sessions []Session, total int64, err error) {
 	sessions = []Session{}
@@ -114,8 +114,8 @@ func (s *Store) ListSessions(ctx context.Context, user string, limit, offset int
 	return sessions, total, err
 }
 
-// Session reads a session of a user. The fault for one that is missing or
-// somebody else's is SESSION_NOT_FOUND.
+// Session reads a session of a user. The fault for one that does not exist or
+// belongs to somebody else is SESSION_NOT_FOUND.
 func (s *Store) Session(ctx context.Context, user, id string) (Session, error) {
 	r, err := findSession(ctx, s.cfg.DB, user, id)
 	if err != nil {
@@ -124,8 +124,8 @@ func (s *Store) Session(ctx context.Context, user, id string) (Session, error) {
 	return s.show(r), nil
 }
 
-// Number is what rows of other packages know a session of a user by. The fault
-// is SESSION_NOT_FOUND.
+// Number is the number that rows of other packages use for a session of a user.
+// The fault is SESSION_NOT_FOUND.
 func (s *Store) Number(ctx context.Context, user, id string) (int64, error) {
 	r, err := findSession(ctx, s.cfg.DB, user, id)
 	if err != nil {
@@ -143,14 +143,14 @@ func (s *Store) Owns(ctx context.Context, user, id string) (bool, error) {
 	return err == nil, err
 }
 
-// Hold gives the number of a session of a user and keeps the session from being
-// deleted before the end of the transaction. The fault for one that is missing or
-// somebody else's is SESSION_NOT_FOUND.
+// Hold returns the number of a session of a user and keeps the session from being
+// deleted before the end of the transaction. The fault for one that does not
+// exist or belongs to somebody else is SESSION_NOT_FOUND.
 func Hold(ctx context.Context, tx *db.Tx, user, id string) (int64, error) {
 	return holdSession(ctx, tx, user, id)
 }
 
-// SetTitle gives a session its title. It reports false, and changes nothing,
+// SetTitle gives a session its title. It returns false, and changes nothing,
 // when the session has one already or is gone, or when the title is empty.
 func (s *Store) SetTitle(ctx context.Context, user, id, title string) (bool, error) {
 	if title = cleanTitle(title); title == "" || title == Untitled {
@@ -179,16 +179,16 @@ func cleanTitle(title string) string {
 	return title
 }
 
-// Declared gives the tools and actions the user's page declared last in a
-// session, as JSON; nil when it never did.
+// Declared returns the tools and actions that the user's page last declared in
+// a session, as JSON; nil when it never did.
 func (s *Store) Declared(ctx context.Context, user, id string) ([]byte, error) {
 	return findDeclared(ctx, s.cfg.DB, user, id)
 }
 
 // DeleteSession removes a session of a user with everything in it. The session
 // is gone with the first transaction; its rows follow a chunk at a time, and
-// Sweep ends what a crash leaves over. The fault for one that is missing or
-// somebody else's is SESSION_NOT_FOUND.
+// Sweep removes what a crash leaves behind. The fault for one that does not
+// exist or belongs to somebody else is SESSION_NOT_FOUND.
 func (s *Store) DeleteSession(ctx context.Context, user, id string) error {
 	var nid int64
 	err := s.cfg.DB.InTx(ctx, func(tx *db.Tx) (err error) {
@@ -206,15 +206,14 @@ func (s *Store) DeleteSession(ctx context.Context, user, id string) error {
 	}
 	ctx = context.WithoutCancel(ctx) // it is gone for all, whether its client waits for that or not
 	s.gone(ctx, Gone{User: user, Session: id, Number: nid})
-	// The caller has what it asked for; what cannot be removed now is the
-	// sweep's.
+	// The caller has what it asked for; Sweep removes the rest.
 	if err := s.empty(ctx, nid, chunk); err != nil {
 		s.cfg.Log.WarnContext(ctx, "rows of a deleted session are left for the sweep", "err", err)
 	}
 	return nil
 }
 
-// gone tells everybody that a session was deleted.
+// gone tells all parts and instances that a session was deleted.
 func (s *Store) gone(ctx context.Context, g Gone) {
 	s.Forget(g.Number)
 	for _, p := range s.attached() {
@@ -224,15 +223,16 @@ func (s *Store) gone(ctx context.Context, g Gone) {
 	}
 }
 
-// Forget drops from memory, and from that of all parts, a session that was
-// deleted, here or on another instance. Nobody would be given it; but what is
-// deleted is to be nowhere.
+// Forget drops a deleted session from the caches of this store and of all
+// parts. It would not be shown any more, but deleted data must not remain
+// anywhere.
 func (s *Store) Forget(session int64) {
 	s.recall.drop(session)
 	s.forgotten(session)
 }
 
-// ForgetAll does so with all sessions: any of them may have been deleted.
+// ForgetAll drops all sessions from the caches, because any of them may have
+// been deleted.
 func (s *Store) ForgetAll() {
 	s.recall.clear()
 	s.forgotten(0)
@@ -297,9 +297,9 @@ func (s *Store) shrinkIn(ctx context.Context, tx *db.Tx, nid, limit int64) (int6
 	return removed + n, err
 }
 
-// Sweep goes on with removing deleted sessions, at most limit rows in one
-// transaction, and expired delegations. It tells how many rows went; call it
-// until it removes none.
+// Sweep continues removing deleted sessions, at most limit rows in one
+// transaction, and expired delegations. It returns how many rows it removed;
+// call it until it removes none.
 func (s *Store) Sweep(ctx context.Context, limit int) (int, error) {
 	nid, err := oldestTrash(ctx, s.cfg.DB)
 	if err != nil {

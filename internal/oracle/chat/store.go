@@ -99,8 +99,8 @@ func countSession(ctx context.Context, tx *db.Tx, user string, by int) (err erro
 	return db.Wrap("count sessions", err)
 }
 
-// Meet notes a user who has no session, so that an erasure finds what other
-// packages keep of them.
+// Meet records a user without a session, so that an erasure finds what other
+// packages keep about them.
 func Meet(ctx context.Context, tx *db.Tx, user string) error {
 	t := TalkerOf(user)
 	_, err := tx.Exec(ctx, meetText, user, t.In(), t.DID)
@@ -116,9 +116,9 @@ func countOf(ctx context.Context, q db.Querier, user string) (int64, error) {
 	return n, db.Wrap("count sessions", err)
 }
 
-// Voice reports whether a DID has conversations. Whoever speaks for it reads
-// them and no scope gives that, so it takes an owner; a caller who signs for the
-// DID reads them already.
+// Voice reports whether a DID has conversations. A key that speaks for the DID
+// can read them, and no scope gives that right, so deciding about it takes an
+// owner; a caller who signs for the DID can read them anyway.
 func Voice(ctx context.Context, q db.Querier, ws, id string) (scopes []string, talks bool, err error) {
 	if ws != auth.OperatorWorkspace || web.CallerFrom(ctx).SignsFor(id) {
 		return nil, false, nil
@@ -200,7 +200,7 @@ func shrinkMessages(ctx context.Context, tx *db.Tx, nid, limit int64) (int64, er
 	return n, db.Wrap("remove messages", err)
 }
 
-// removeTraces removes what is left of a session without messages.
+// removeTraces removes the rest of a session without messages.
 func removeTraces(ctx context.Context, tx *db.Tx, nid int64) (int64, error) {
 	if _, err := tx.Exec(ctx, removeDeclaredText, nid); err != nil {
 		return 0, fmt.Errorf("remove declared tools: %w", err)
@@ -253,8 +253,8 @@ type Opening struct {
 	At            int64  // ms
 }
 
-// BeginTurn begins a turn of a session. It returns the fault SESSION_NOT_FOUND
-// for one that is missing or somebody else's.
+// BeginTurn begins a turn of a session. The fault for one that does not exist
+// or belongs to somebody else is SESSION_NOT_FOUND.
 func BeginTurn(ctx context.Context, tx *db.Tx, o Opening) (Begun, error) {
 	var b Begun
 	err := tx.QueryRow(ctx, beginTurnText, o.User, o.Session, o.Run, o.At).Scan(&b.Session, &b.Turn, &b.Before)
@@ -273,8 +273,8 @@ func Say(ctx context.Context, tx *db.Tx, b Begun, e Entry, declared []byte) erro
 	return db.Wrap("keep declared tools", err)
 }
 
-// Answer stores the messages a turn gave. It reports false, and stores
-// nothing, when the session was deleted meanwhile.
+// Answer stores the messages of a turn. It returns false, and stores nothing,
+// when the session was deleted meanwhile.
 func Answer(ctx context.Context, tx *db.Tx, b Begun, said []Entry, at int64) (bool, error) {
 	n, err := tx.Exec(ctx, touchText, b.Session, at)
 	if err != nil || n == 0 {
@@ -293,14 +293,14 @@ func insertEntry(ctx context.Context, tx *db.Tx, b Begun, n int, e Entry) error 
 	return db.Wrap("insert message", err)
 }
 
-// fileRow is what was read out of the files of a turn.
+// fileRow is the texts of the files of a turn.
 type fileRow struct {
 	user, session string
 	turn          int64
 	text          string
 }
 
-// keepFiles tells the number of the session, 0 when it is gone.
+// keepFiles returns the number of the session, 0 when it is gone.
 func keepFiles(ctx context.Context, tx *db.Tx, r fileRow) (int64, error) {
 	var nid int64
 	err := tx.QueryRow(ctx, keepFilesText, r.user, r.session, r.turn, r.text).Scan(&nid)

@@ -10,10 +10,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// Talker is whoever has conversations. One who signs for a DID talks in the
-// operator's workspace; one with a key in that of the key, and apart from what
-// the same principal says with another key that may do more or less: nobody is
-// shown by a key what that key could not have asked for.
+// Talker is a person who has conversations. One who signs for a DID talks in
+// the operator's workspace; one with a key in that of the key, and separately
+// from conversations of the same principal with a key of other rights: a key
+// shows nobody what it could not have asked for.
 type Talker struct {
 	Workspace string // "" for one who signs
 	DID       string
@@ -29,7 +29,7 @@ func (t Talker) User() string {
 	return t.Workspace + " " + t.DID + " " + t.Rights
 }
 
-// TalkerOf is the talker of a name that User gave.
+// TalkerOf is the talker for a name that User returned.
 func TalkerOf(user string) Talker {
 	if parts := strings.Split(user, " "); len(parts) == 3 {
 		return Talker{parts[0], parts[1], parts[2]}
@@ -45,8 +45,8 @@ func (t Talker) In() string {
 	return t.Workspace
 }
 
-// Known gives the DIDs in texts that a talker wrote or was told, as they are
-// noted: two workspaces may give one DID to two people.
+// Known returns the DIDs in texts that a talker wrote or was told, in the form
+// in which they are noted: in two workspaces one DID may belong to two people.
 func Known(user string, texts ...string) []string {
 	dids := DIDs(texts...)
 	for i, id := range dids {

@@ -42,8 +42,8 @@ const (
 	inactive = "inactive"
 )
 
-// spare is how long after the longest answer a hold ends by itself: that of an
-// answer whose server died.
+// spare is how long after the longest answer a hold expires: that of an answer
+// whose server died.
 const spare = time.Minute
 
 // maxSeen is of how many accounts a server knows how it left them.
@@ -64,7 +64,7 @@ type Plugin struct {
 	log      *slog.Logger
 	minimum  int64 // what must be left for an answer to begin, and is held back for it
 	perToken int64 // credits for a thousand tokens
-	perCost  int64 // credits for a unit of what the model's server says it costs; 0 counts tokens
+	perCost  int64 // credits per unit of the cost that the model's server states; 0 counts tokens
 	// seen are accounts as they were last stored here. They are looked at, never
 	// trusted: an account is changed only if it still is so.
 	seen *cache.Cache[string, *account]
@@ -87,7 +87,7 @@ func New(c Config) *Plugin {
 	})}
 }
 
-// Manifest says what the plugin is.
+// Manifest describes the plugin.
 func (p *Plugin) Manifest() plugin.Manifest {
 	return plugin.Manifest{
 		Name: "credits", Version: "1.0.0", Title: "Credits", Summary: "Answers only users who have credits, and charges for what answers use.",
@@ -104,7 +104,7 @@ func (p *Plugin) Settings() []plugin.Setting {
 	}
 }
 
-// Start takes the settings.
+// Start reads the settings.
 func (p *Plugin) Start(_ context.Context, host plugin.Host) error {
 	p.log = host.Log
 	v := host.Settings
@@ -112,7 +112,7 @@ func (p *Plugin) Start(_ context.Context, host plugin.Host) error {
 	return nil
 }
 
-// Routes show users what they have.
+// Routes show users their credits.
 func (p *Plugin) Routes() []plugin.Route {
 	return []plugin.Route{{
 		Method: "GET", Path: "/credits", Personal: true, Summary: "Read how many credits you have", Answer: api.Credits{},
@@ -151,7 +151,7 @@ func talking(user string) holder {
 }
 
 // Hold holds credits back for a run, in the transaction in which it begins, or refuses
-// it: nothing is stored then.
+// the run and stores nothing.
 func (p *Plugin) Hold(ctx context.Context, tx *db.Tx, turn plugin.Turn) error {
 	who, err := holderOf(ctx)
 	if err != nil {
@@ -171,9 +171,9 @@ func (p *Plugin) Hold(ctx context.Context, tx *db.Tx, turn plugin.Turn) error {
 	return err
 }
 
-// alter changes an account by a rule: as it was left here, if nobody has changed it
-// since, which needs no reading; else as it is, locked. Only of that a refusal of the
-// rule counts.
+// alter changes an account by a rule. It first assumes the state last seen here,
+// which needs no read; if somebody has changed the account since, it reads and locks
+// it. Only then a refusal of the rule counts.
 func (p *Plugin) alter(ctx context.Context, tx *db.Tx, who holder, rule func(*account) error) (account, error) {
 	now := p.now()
 	if was := p.seen.Get(who.workspace, who.did); was != nil {
@@ -222,7 +222,7 @@ func refusal(text string) error {
 	return &plugin.Error{Status: http.StatusPaymentRequired, Message: text, Members: map[string]any{"claims": []string{}, "outstandingClaims": []string{}}}
 }
 
-// Charge gives back what was held for a run and charges what it has used, in the
+// Charge returns what was held for a run and charges what it has used, in the
 // transaction in which it ends; nil: nothing. A run is charged once.
 func (p *Plugin) Charge(ctx context.Context, tx *db.Tx, turn plugin.Turn, used *plugin.Usage) (credits int64, err error) {
 	who, err := holderOf(ctx)
@@ -254,7 +254,7 @@ func (p *Plugin) Charge(ctx context.Context, tx *db.Tx, turn plugin.Turn, used *
 	return credits, p.enterCharge(ctx, tx, who, cost{turn.RunID, credits, a.Balance})
 }
 
-// Release gives back what was held for a run whose server died.
+// Release returns what was held for a run whose server died.
 func (p *Plugin) Release(ctx context.Context, user, run string) error {
 	err := p.cfg.DB.InTx(ctx, func(tx *db.Tx) error {
 		_, err := p.alter(ctx, tx, talking(user), func(a *account) error {
@@ -269,9 +269,9 @@ func (p *Plugin) Release(ctx context.Context, user, run string) error {
 	return err
 }
 
-// uncharged is the error of a run that was charged before: nothing is held back for it
-// then, nor for one that has lasted too long. Of an account that is not locked nobody
-// knows.
+// uncharged returns an error for a run that was charged before: then nothing is held
+// back for it, as for one that has lasted too long. If the account is not locked the
+// answer is unknown.
 func (p *Plugin) uncharged(ctx context.Context, tx *db.Tx, a *account, who holder, run string) error {
 	if !a.locked {
 		return errUnlocked

@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// hold is what is held back for a run, and until when: the server of a run that has
-// lasted longer has died.
+// hold is the amount held back for a run, and until when: if a run lasts longer its
+// server has died.
 type hold struct {
 	run           string
 	amount, until int64

@@ -23,7 +23,7 @@ const (
 	putText        = `INSERT INTO credit_accounts(workspace, did, status, balance, created_at, updated_at) VALUES ($1, $2, $3, 0, $4, $4)
 		ON CONFLICT (workspace, did) DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at`
 	changeText = `UPDATE credit_accounts SET balance = $3, holds = $4, updated_at = $5 WHERE workspace = $1 AND did = $2`
-	// The account as it is only if it still is what somebody has seen.
+	// Updates the account only if it is unchanged since it was read.
 	swapText         = `UPDATE credit_accounts SET balance = $3, holds = $4, updated_at = $5 WHERE workspace = $1 AND did = $2 AND status = $6 AND balance = $7 AND holds = $8`
 	insertEntryText  = `INSERT INTO credit_entries(nid, workspace, did, kind, amount, balance, ref, note, by_did, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
 	insertChargeText = `INSERT INTO credit_charges(workspace, did, nid, run, amount, balance, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`
@@ -55,16 +55,17 @@ var (
 	errUnlocked = errors.New("somebody may change the account meanwhile")
 )
 
-// account is one with what is held back for answers in the making, by run.
+// account is an account with the amounts held back for answers in progress, by
+// run.
 type account struct {
 	api.CreditAccount
 	holds  holds
-	text   string // the holds as they are stored
-	locked bool   // nobody changes it before the end of the transaction
+	text   string // the holds in their stored form
+	locked bool   // nobody else changes it before the end of the transaction
 }
 
-// scanAccount reads an account as it is at a time. Holds that have ended are left out,
-// and with the next change of the account they are gone.
+// scanAccount reads an account at a time. Expired holds are left out, and the next
+// change of the account removes them.
 func scanAccount(now int64) func(*account, db.Row) error {
 	return func(a *account, row db.Row) error {
 		var created, updated int64
@@ -149,27 +150,27 @@ type entry struct {
 	ref, note, by string
 }
 
-// enter makes the entry of a change of an account that somebody has made.
+// enter makes the entry of a manual change of an account.
 func (p *Plugin) enter(ctx context.Context, tx *db.Tx, who holder, balance int64, e entry) (api.CreditEntry, error) {
 	now, nid := p.now(), p.cfg.DB.NewNID()
 	_, err := tx.Exec(ctx, insertEntryText, nid, who.workspace, who.did, e.kind, e.amount, balance, e.ref, e.note, e.by, now)
 	return e.show(nid, balance, now), db.Wrap("enter into the ledger", err)
 }
 
-// cost is what a run has cost, and what it has left.
+// cost is the cost of a run, and the remaining balance.
 type cost struct {
 	run              string
 	credits, balance int64
 }
 
-// enterCharge makes the entry of what a run costs.
+// enterCharge makes the entry for the cost of a run.
 func (p *Plugin) enterCharge(ctx context.Context, tx *db.Tx, who holder, c cost) error {
 	_, err := tx.Exec(ctx, insertChargeText, who.workspace, who.did, p.cfg.DB.NewNID(), c.run, -c.credits, c.balance, p.now())
 	return db.Wrap("enter into the ledger", err)
 }
 
-// charged reports whether a run that nothing is held back for any more has been charged:
-// since it can have begun at the earliest.
+// charged reports whether a run without a hold has been charged, looking no further back
+// than the run can have begun.
 func (p *Plugin) charged(ctx context.Context, tx *db.Tx, who holder, run string) (yes bool, err error) {
 	since := db.NIDAt(p.cfg.Now().Add(-2 * (p.cfg.Longest + spare)))
 	err = tx.QueryRow(ctx, chargedText, who.workspace, who.did, since, run).Scan(&yes)
@@ -220,7 +221,8 @@ func (p *Plugin) Erase(ctx context.Context, tx *db.Tx, workspace, did string) er
 	if p != nil {
 		tx.AfterCommit(func() { p.seen.Drop(workspace) })
 	}
-	// The account goes first: it waits for whoever is charging it, whose entry goes then.
+	// The account goes first: it waits for a charge in progress, whose entry is then
+	// removed too.
 	_, err1 := tx.Exec(ctx, eraseAccountText, workspace, did)
 	_, err2 := tx.Exec(ctx, eraseHoldsText, workspace, did)
 	_, err3 := tx.Exec(ctx, eraseEntriesText, workspace, did)

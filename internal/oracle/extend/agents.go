@@ -82,8 +82,8 @@ func (m *member) inner() []string {
 	return out
 }
 
-// strangers finds tools that a sub-agent wants to use and no plugin has. Those of
-// MCP servers, and those that depend on who asks, are known when somebody asks.
+// strangers finds tools that a sub-agent uses and no plugin has. Tools of MCP
+// servers, and those that depend on the user, are known only at a request.
 func (s *Set) strangers(owners map[string]string) []error {
 	var bad []error
 	for _, m := range s.all {

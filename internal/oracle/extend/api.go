@@ -21,7 +21,7 @@ const (
 	maxInsideAnswer = 16 << 20
 )
 
-// What a plugin is told whose request is not made.
+// What a plugin is told when its request is not made.
 var (
 	errCircle    = &plugin.Error{Status: http.StatusLoopDetected, Message: "The plugin calls the server in a loop."}
 	errElsewhere = errors.New("this client reaches " + plugin.Server + " only")
@@ -72,7 +72,7 @@ func (s *Set) inside(r *http.Request, in web.Inside, addr netip.Addr) (*http.Res
 	}
 	r = web.ByInside(r, in)
 	for name := range r.Header {
-		// Who calls is known, and nobody else can be named.
+		// The caller is known, and another cannot be named.
 		switch low := strings.ToLower(name); {
 		case low == "authorization" || low == "x-api-key" || low == "x-auth-type" || low == "x-ucan-delegation" || low == "cookie" || low == "origin",
 			low == "forwarded" || low == "x-real-ip" || strings.HasPrefix(low, "x-forwarded"):

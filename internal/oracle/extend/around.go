@@ -16,7 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/plugin"
 )
 
-// errTwice is what a plugin is told that wants one call made a second time.
+// errTwice is the error for a plugin that tries to make a call a second time.
 var errTwice = errors.New("a call is made once")
 
 // layers are the plugins that have T, the outermost first: those that others need,
@@ -30,8 +30,8 @@ func layers[T any](s *Set) []*member {
 	return slices.DeleteFunc(slices.Clone(all), func(m *member) bool { _, ok := m.Plugin.(T); return !ok })
 }
 
-// aroundTools puts the plugins that stand around tools around one; nil when there
-// are none.
+// aroundTools wraps a tool in the plugins that wrap tools; nil when there are
+// none.
 func (s *Set) aroundTools() func(tool.Tool) tool.Tool {
 	list := layers[plugin.AroundTools](s)
 	if len(list) == 0 {
@@ -111,7 +111,7 @@ func show(o tool.Output, err error) plugin.Output {
 	return plugin.Output{Content: o.String(), Failed: err != nil || o.Err != ""}
 }
 
-// reshaped is an output as a plugin wants it. What else it does stays.
+// reshaped is an output with the changes of a plugin. Its other effects stay.
 func reshaped(o tool.Output, p plugin.Output) tool.Output {
 	if o.Handed { // its result is still to come
 		return o
@@ -129,8 +129,7 @@ func reshaped(o tool.Output, p plugin.Output) tool.Output {
 	return o
 }
 
-// Model puts the plugins that stand around the model around m; without any it is
-// m itself.
+// Model wraps m in the plugins that wrap the model; without any it is m itself.
 func (s *Set) Model(m llm.Model) llm.Model {
 	list := layers[plugin.AroundModel](s)
 	if len(list) == 0 {
@@ -149,8 +148,8 @@ func (s *Set) Model(m llm.Model) llm.Model {
 	})
 }
 
-// question is one request on its way to the model. The calls of tools that come
-// back wait until no plugin can refuse them any more.
+// question is one request on its way to the model. The calls of tools in the
+// answer wait until no plugin can refuse them any more.
 type question struct {
 	model   llm.Model
 	request llm.Request
@@ -161,7 +160,7 @@ type question struct {
 	finish  string
 }
 
-// after is a text that follows what was said.
+// after is a text to append to the answer so far.
 func (q *question) after(text string) string {
 	if q.said.Len() > 0 {
 		return "\n\n" + text
@@ -198,7 +197,7 @@ func (m *member) aroundModel(ctx context.Context, ask *plugin.ModelCall, next fu
 	return m.Plugin.(plugin.AroundModel).AroundModel(ctx, ask, next) //nolint:forcetypeassert // layers has only those
 }
 
-// ask asks the model. Its words go on at once.
+// ask asks the model. Its words are passed on at once.
 func (q *question) ask(ctx context.Context) error {
 	return q.model.Stream(ctx, q.request, func(d llm.Delta) error {
 		q.said.WriteString(d.Text)

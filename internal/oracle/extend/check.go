@@ -26,7 +26,8 @@ var (
 	pathPattern = regexp.MustCompile(`^/[a-z][a-z0-9-]*(/([A-Za-z0-9._~-]+|\{[a-zA-Z][a-zA-Z0-9]*\}))*$`)
 )
 
-// checkManifest fills the defaults of a manifest and says what is wrong with it.
+// checkManifest fills in the defaults of a manifest and says what is wrong with
+// it.
 func checkManifest(m *plugin.Manifest) error {
 	if m.Visibility == "" {
 		m.Visibility = plugin.OnDemand
@@ -202,7 +203,7 @@ func (s *Set) open() []error {
 var reserved = []string{"v1", "api", "console", "docs", "mcp", "ag-ui", "health", "metrics"}
 
 // Clash finds a route of a plugin whose path begins like one of the server.
-// routes are all there are; those of plugins have the tag Tag.
+// routes are all routes; those of plugins have the tag Tag.
 func (s *Set) Clash(routes []web.Route) error {
 	if s == nil {
 		return nil

@@ -25,7 +25,7 @@ func checkEvent(e plugin.Event) error {
 	return nil
 }
 
-// fitsEvent says why a payload is none of a typed event.
+// fitsEvent says why a payload does not fit a typed event.
 func (m *member) fitsEvent(event string, payload []byte) error {
 	i := slices.IndexFunc(m.typed, func(e plugin.Event) bool { return e.Name == event })
 	if i < 0 {

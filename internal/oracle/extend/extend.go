@@ -24,31 +24,32 @@ import (
 	"github.com/hearth-dmrv/hearth/plugin"
 )
 
-// Config is what plugins are made to fit.
+// Config is the environment of plugins.
 type Config struct {
 	Plugins []plugin.Plugin
-	// Settings are what the operator has set for the plugins of these names, and the
-	// keys of settings that belong to none of them. Nil: nothing.
+	// Settings returns the operator's settings for the plugins of these names, and
+	// the keys of settings that belong to none of them. It may be nil.
 	Settings func(names []string) (of map[string]map[string]string, stray []string)
 	Public   []string // "GET /weather/now": routes of plugins that the operator opens to everybody
 	Oracle   string   // DID of the oracle
-	// Client makes what a plugin reaches other servers with; allowed are addresses that
-	// the operator has named. Nil: they reach nobody.
+	// Client makes the client with which a plugin reaches other servers; allowed are
+	// addresses that the operator has named. Nil: plugins reach none.
 	Client func(allowed []string) (*http.Client, func(), error)
-	// Server answers the requests that plugins make as their callers. Nil: there is none.
+	// Server returns the handler for requests that plugins make as their callers. It may
+	// be nil.
 	Server func() http.Handler
-	// Mint makes invocations of other services, which client reaches. Nil: it makes none.
+	// Mint makes invocations of other services, which client reaches. It may be nil.
 	Mint func(ctx context.Context, client *http.Client, w plugin.Want) (plugin.Invocation, error)
-	// Ask has the oracle answer a message of a user, and Stands reports whether what
-	// they came with still counts. Nil: nobody is asked.
+	// Ask lets the oracle answer a message of a user, and Stands reports whether the
+	// user's credential still counts. They may be nil.
 	Ask    func(ctx context.Context, c tool.Context, m plugin.Message) (plugin.Answer, error)
 	Stands func(ctx context.Context, c tool.Context) error
 	State  *State // nil: nothing is kept
 	Log    *slog.Logger
 }
 
-// Set is the plugins of a server, those that others need first. It does not
-// change once it is made.
+// Set is the plugins of a server, in order of their dependencies. It never
+// changes.
 type Set struct {
 	cfg  Config
 	all  []*member
@@ -68,14 +69,14 @@ type member struct {
 	works   []plugin.Work
 	agents  []plugin.Agent
 	typed   []plugin.Event
-	schemas *tool.Checker // of its tools, which a run may bring anew
+	schemas *tool.Checker // of its tools, which may return in a run
 	log     *slog.Logger
 	started bool
 	last    atomic.Pointer[lent] // nil: it has given no tools for a run yet
 }
 
-// New checks plugins and puts them in order. The error names everything that does
-// not fit. No plugin is started.
+// New checks plugins and orders them. The error names everything that does not
+// fit. It starts no plugin.
 func New(c Config) (*Set, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -108,7 +109,7 @@ func New(c Config) (*Set, error) {
 	return s, errors.Join(bad...)
 }
 
-// Check has plugins look at what their settings name. None is started.
+// Check lets plugins check their settings. It starts none.
 func (s *Set) Check() error {
 	var bad []error
 	for _, m := range s.all {
@@ -152,7 +153,7 @@ func (m *member) introduce() (err error) {
 	return checkManifest(&m.about)
 }
 
-// admit checks what a plugin has, by itself.
+// admit checks the parts of a plugin alone.
 func (m *member) admit(given map[string]string) (err error) {
 	defer m.recovered("Settings, Tools, Routes or Schedules", &err)
 	return errors.Join(m.configure(given), m.collect())
@@ -173,7 +174,8 @@ func (m *member) configure(given map[string]string) (err error) {
 	}
 	m.values, err = plugin.Read(m.known, given)
 	for _, k := range m.known {
-		// Only what the operator has said: a default may be reached if everybody may.
+		// Only the operator's own value: a default may be reached only if everybody
+		// may.
 		if text := given[k.Name]; k.Kind == plugin.URL && text != "" {
 			m.urls = append(m.urls, text)
 		}
@@ -227,8 +229,8 @@ func (m *member) collect() error {
 	return errors.Join(bad...)
 }
 
-// Start starts the plugins, those that others need first, and enters their tools
-// into a registry. When one fails, those that have started are closed.
+// Start starts the plugins in order of their dependencies, and enters their
+// tools into a registry. When one fails, those that have started are closed.
 func (s *Set) Start(ctx context.Context, tools *tool.Registry) error {
 	for _, m := range s.all {
 		if err := s.start(ctx, m); err != nil {
@@ -294,7 +296,7 @@ func (m *member) recovered(doing string, err *error) {
 	}
 }
 
-// Close ends the plugins that were started, last first.
+// Close closes the started plugins, last first.
 func (s *Set) Close(ctx context.Context) error {
 	if s == nil {
 		return nil
@@ -320,8 +322,8 @@ func (m *member) close(ctx context.Context, p plugin.Closes) (err error) {
 	return p.Close(ctx)
 }
 
-// Prompts are what plugins tell the model at the beginning of a run. ctx carries
-// its tool.Context.
+// Prompts returns what plugins tell the model at the beginning of a run. ctx
+// carries its tool.Context.
 func (s *Set) Prompts(ctx context.Context) []string {
 	if s == nil {
 		return nil
@@ -347,7 +349,7 @@ func (m *member) prompt(ctx context.Context, p plugin.Prompts) (text string, err
 	return p.Prompt(ctx, turnOf(tool.From(ctx)))
 }
 
-// Names are the plugins in the order they are started in.
+// Names lists the plugins in the order in which they are started.
 func (s *Set) Names() []string {
 	var out []string
 	if s != nil {

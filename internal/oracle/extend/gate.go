@@ -12,7 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/plugin"
 )
 
-// Before asks the plugins whether an answer may begin. The refusal of one is a
+// Before asks the plugins whether an answer may begin. A refusal is a
 // *tool.Refusal. ctx carries the tool.Context of the message.
 func (s *Set) Before(ctx context.Context) error {
 	for _, m := range s.all {
@@ -38,20 +38,20 @@ func (m *member) refused(err error) error {
 	return fmt.Errorf("plugin %s: before an answer: %w", m.about.Name, err)
 }
 
-// Ledger is a plugin of the server itself that takes part in the transactions in
-// which an answer begins and ends: what it stores is there exactly when they are.
+// Ledger is a bundled plugin that takes part in the transactions in which an
+// answer begins and ends, so its rows exist exactly when the answer's do.
 type Ledger interface {
-	// Hold may refuse an answer that begins, with a *plugin.Error.
+	// Hold may refuse an answer that is about to begin, with a *plugin.Error.
 	Hold(ctx context.Context, tx *db.Tx, turn plugin.Turn) error
-	// Charge is told what an answer has used, nil for nothing, and gives what its user
-	// pays.
+	// Charge receives what an answer has used, nil for nothing, and returns what its
+	// user pays.
 	Charge(ctx context.Context, tx *db.Tx, turn plugin.Turn, used *plugin.Usage) (int64, error)
-	// Release is told of an answer that nobody will charge: its server died. The user is
-	// named as in conversations.
+	// Release is called for an answer that will never be charged because its server
+	// died. The user is named as in conversations.
 	Release(ctx context.Context, user, run string) error
 }
 
-// Ledger is the one plugin that keeps one; nil: none does.
+// Ledger returns the plugin with a ledger; nil when there is none.
 func (s *Set) Ledger() *Books {
 	for _, m := range s.all {
 		if l, ok := m.Plugin.(Ledger); ok {
@@ -61,13 +61,13 @@ func (s *Set) Ledger() *Books {
 	return nil
 }
 
-// Books are the Ledger of a plugin. A panic in it is an error.
+// Books wraps the Ledger of a plugin. A panic in it becomes an error.
 type Books struct {
 	m *member
 	l Ledger
 }
 
-// Hold lets an answer begin, as Before does.
+// Hold admits an answer or refuses it, as Before does.
 func (b *Books) Hold(ctx context.Context, tx *db.Tx) error {
 	return b.m.refused(b.hold(ctx, tx))
 }
@@ -77,21 +77,21 @@ func (b *Books) hold(ctx context.Context, tx *db.Tx) (err error) {
 	return b.l.Hold(ctx, tx, turnOf(tool.From(ctx)))
 }
 
-// Charge tells what an answer has used, and gives what its user pays.
+// Charge charges what an answer has used, and returns what its user pays.
 func (b *Books) Charge(ctx context.Context, tx *db.Tx, used *plugin.Usage) (credits int64, err error) {
 	defer b.m.recovered("Charge", &err)
 	return b.l.Charge(ctx, tx, turnOf(tool.From(ctx)), used)
 }
 
-// Release tells of an answer that nobody will charge.
+// Release reports an answer that will never be charged.
 func (b *Books) Release(ctx context.Context, user, run string) (err error) {
 	defer b.m.recovered("Release", &err)
 	return b.l.Release(ctx, user, run)
 }
 
-// Settle tells the plugins what an answer has used that Before has let in, nil
-// when it never began, and gives what its user pays. ctx carries the tool.Context
-// of the message.
+// Settle tells the plugins what an answer admitted by Before has used, nil when
+// it never began, and returns what its user pays. ctx carries the tool.Context of
+// the message.
 func (s *Set) Settle(ctx context.Context, used *plugin.Usage) (credits int64) {
 	for _, m := range s.all {
 		p, ok := m.Plugin.(plugin.Meters)

@@ -11,10 +11,10 @@ import (
 	"github.com/hearth-dmrv/hearth/plugin"
 )
 
-// What of users stays in memory: every answer begins with what plugins know of its
-// user, and that seldom changes.
+// Part of the users' data is cached in memory: every answer begins with what
+// plugins know about its user, and that seldom changes.
 const (
-	keptRows   = 64       // values of a user in one plugin; of more none stays
+	keptRows   = 64       // values of a user in one plugin; with more none are cached
 	keptBytes  = 32 << 10 // and so many bytes of them
 	keptLimit  = 16 << 20 // bytes of all users
 	keptWeight = 512      // bytes around the values of a user
@@ -23,7 +23,7 @@ const (
 // kept is all that a plugin keeps of a user, by name, ended values too.
 type kept struct {
 	rows  []keptRow
-	large bool // too much to stay: it is read each time
+	large bool // too large to cache: it is read each time
 }
 
 type keptRow struct {
@@ -72,7 +72,7 @@ func (s *shelf) kept(ctx context.Context) (*kept, error) {
 	return k, nil
 }
 
-// changed has the values of the shelf read again once tx is stored.
+// changed makes the values of the shelf be read again once tx is stored.
 func (s *shelf) changed(tx *db.Tx) {
 	if in := s.state.kept; in != nil && s.session == 0 {
 		tx.AfterCommit(func() { in.Drop(s.user) })
@@ -95,7 +95,7 @@ func (k *kept) behind(after string, limit int, now int64) []plugin.Entry {
 	return out
 }
 
-// named is the value of a name; nil: there is none.
+// named returns the value of a name; nil when there is none.
 func (k *kept) named(name string, now int64) []byte {
 	i, found := slices.BinarySearchFunc(k.rows, name, func(r keptRow, name string) int { return strings.Compare(r.Name, name) })
 	if !found || k.rows[i].until != 0 && k.rows[i].until <= now {

@@ -24,14 +24,14 @@ import (
 type links struct {
 	state  *State
 	plugin string
-	// stands reports, by no fault of kind Unauthenticated or Forbidden, whether what
-	// somebody came with still counts.
+	// stands returns nil while a credential still counts, and a fault of kind
+	// Unauthenticated or Forbidden when it does not.
 	stands func(ctx context.Context, c tool.Context) error
 }
 
 var _ plugin.Links = (*links)(nil)
 
-// came is what a user came with, as it is stored.
+// came is the stored credential of a user.
 type came struct {
 	Signer string     `json:"signer,omitzero"`
 	Key    web.Caller `json:"key,omitzero"`

@@ -19,20 +19,20 @@ import (
 const (
 	// mintLife is how long an invocation is good, at most.
 	mintLife = time.Hour
-	// mintSpare is how long before its end an invocation is used no more: the service has a
-	// clock of its own, and the request takes a while.
+	// mintSpare is how long before its end an invocation is no longer used, because the
+	// service has its own clock, and the request takes a while.
 	mintSpare = time.Minute
 	// maxMinted is how many invocations, and as many users who were asked, are remembered.
 	maxMinted = 10_000
-	// DefaultPause is how long a user who was asked to authorise something is not asked
+	// DefaultPause is how long a user who was asked for an authorisation is not asked
 	// again.
 	DefaultPause = 6 * time.Hour
 )
 
-// EventDelegation tells the pages of a conversation that something must be delegated.
+// EventDelegation tells the pages of a conversation that a delegation is required.
 const EventDelegation = "delegation_required"
 
-// DelegationRequired is the payload of EventRequired.
+// DelegationRequired is the payload of EventDelegation.
 type DelegationRequired struct {
 	SessionID string `json:"sessionId"`
 	RequestID string `json:"requestId"`
@@ -44,7 +44,7 @@ type DelegationRequired struct {
 // SchemaName is the name that clients know it by.
 func (DelegationRequired) SchemaName() string { return "DownstreamRequired" }
 
-// MintEvents describes what the sockets of a conversation hear.
+// MintEvents describes what the sockets of a conversation receive.
 func MintEvents() []web.Message {
 	return []web.Message{{Name: EventDelegation, About: "A tool needs a capability at another service that you have not delegated to the oracle: sign a delegation for it and send it to POST /delegation.", Payload: DelegationRequired{}}}
 }
@@ -57,12 +57,12 @@ type MintConfig struct {
 	Now func() time.Time   // the clock
 }
 
-// Minter makes invocations of other services out of what users have delegated to the
+// Minter makes invocations of other services from what users have delegated to the
 // oracle. An invocation is for one service, one ability and one resource, which the
-// delegation of the user covers; it ends within an hour and with the delegation; a
-// delegation that was taken back is used no more, however young an invocation made
-// with it is; and nobody is given the key. A user who has to authorise something again
-// is asked for it once in a while, not each time it is missing. It is safe for
+// user's delegation must cover. It ends within an hour and with the delegation. A
+// delegation that was withdrawn is no longer used, however new an invocation made with
+// it is, and the key is never given out. A user who must authorise something again is
+// asked for it from time to time, not each time it is missing. It is safe for
 // concurrent use.
 type Minter struct {
 	cfg    MintConfig
@@ -74,8 +74,8 @@ type Minter struct {
 	asked map[string]time.Time // when users were asked last
 }
 
-// mintKey is what an invocation is kept by. A delegation that takes the place of
-// another has its own.
+// mintKey identifies a cached invocation. A delegation that replaces another has
+// a different key.
 type mintKey struct {
 	delegation [sha256.Size]byte
 	service    did.DID
@@ -100,7 +100,7 @@ func NewMinter(c MintConfig) (*Minter, error) {
 }
 
 // Mint makes an invocation for the user of ctx; client reaches the service to ask
-// for its DID. What the user has to do something about is a *plugin.Error.
+// for its DID. If the user has to act, the error is a *plugin.Error.
 func (s *Minter) Mint(ctx context.Context, client *http.Client, w plugin.Want) (plugin.Invocation, error) {
 	if w.Can == "" {
 		w.Can = "*"
@@ -172,7 +172,7 @@ func (s *Minter) keep(k mintKey, v plugin.Invocation) {
 	s.kept[k] = v
 }
 
-// makeRoom removes any one of many: what is missing is made again.
+// makeRoom removes an arbitrary entry of many: a missing one is made again.
 func makeRoom[K comparable, V any](m map[K]V) {
 	for k := range m {
 		if len(m) < maxMinted {
@@ -182,8 +182,8 @@ func makeRoom[K comparable, V any](m map[K]V) {
 	}
 }
 
-// refuse says that the user has not delegated something. Their pages hear of it, and
-// the model is told to ask them, unless they were asked a while ago.
+// refuse reports that the user has not delegated something. It tells the user's
+// pages, and tells the model to ask the user, unless that was done a while ago.
 func (s *Minter) refuse(user tool.Context, service did.DID, w plugin.Want) error {
 	what := w.Can + " on " + w.With + " at " + service.String()
 	if !s.mayAsk(user.User) {

@@ -24,12 +24,12 @@ const Tag = "plugins"
 // routeTime is how long a route of a plugin may take.
 const routeTime = 30 * time.Second
 
-// Handler answers a request whose body has been read. The context says who calls;
-// it is zero on a public route.
+// Handler answers a request whose body has been read. The context identifies the
+// caller; it is zero on a public route.
 type Handler = func(w http.ResponseWriter, r *http.Request, c tool.Context, body []byte) error
 
-// Door lets requests in to routes of plugins as the oracle lets them in to its
-// own: with its limits, and callers who say who they are.
+// Door admits requests to routes of plugins as the oracle does to its own: with
+// its limits, and with authenticated callers.
 type Door interface {
 	Guarded(h Handler) web.HandlerFunc
 	Open(h Handler) web.HandlerFunc
@@ -49,7 +49,7 @@ func (s *Set) Routes(a *web.API, door Door) {
 	}
 }
 
-// Lines name the routes of all plugins, for the person who starts the server.
+// Lines list the routes of all plugins, for the operator at the start.
 func (s *Set) Lines() []string {
 	var out []string
 	if s == nil {
@@ -117,13 +117,13 @@ func (m *member) serve(r plugin.Route, req *plugin.Request) (v any, err error) {
 // bare are the statuses whose refusals have no error member, as clients know them.
 var bare = []int{http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusRequestEntityTooLarge, http.StatusTooManyRequests, http.StatusInternalServerError}
 
-// refuse writes an error in the words of the oracle's clients.
+// refuse writes an error in the form that the oracle's clients know.
 func refuse(w http.ResponseWriter, e *plugin.Error) {
 	status, content := refusal(e)
 	send(w, plugin.Reply{Status: status, Content: content})
 }
 
-// refusal is an error in the words of the oracle's clients.
+// refusal renders an error in the form that the oracle's clients know.
 func refusal(e *plugin.Error) (status int, content []byte) {
 	status = e.Status
 	if status < 400 || status > 599 {

@@ -14,8 +14,8 @@ type Work struct {
 	plugin.Work
 }
 
-// Works are what all plugins do from time to time. A panic of one is an error,
-// and none of them has a user.
+// Works is the scheduled work of all plugins. A panic becomes an error, and
+// none of the work has a user.
 func (s *Set) Works() []Work {
 	if s == nil {
 		return nil

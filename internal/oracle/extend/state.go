@@ -15,7 +15,8 @@ import (
 	"github.com/hearth-dmrv/hearth/plugin"
 )
 
-// State keeps what plugins remember of users. It is safe for concurrent use.
+// State stores what plugins remember about users. It is safe for concurrent
+// use.
 type State struct {
 	db    *db.DB
 	chats *chat.Store
@@ -23,16 +24,16 @@ type State struct {
 	kept  *cache.Cache[string, *kept] // by user and plugin; nil keeps nothing in memory
 }
 
-// NewState makes a State beside the conversations of chats. On SQLite there is one
-// for all who write.
+// NewState makes a State that shares the conversations of chats. On SQLite it is
+// the only writer.
 func NewState(d *db.DB, chats *chat.Store) *State { return &State{d, chats, d.Now, newKept(d)} }
 
-// Part has the state of a conversation go with it.
+// Part removes the state of a conversation together with it.
 func Part() chat.Part { return chat.Part{Shrink: shrinkState} }
 
-// Erase removes what plugins keep of a person of a workspace beside conversations;
-// what is of a conversation goes with that. A server without plugins has no State,
-// and erases with nil.
+// Erase removes what plugins keep about a person of a workspace outside
+// conversations, whose state is removed with them. A server without plugins has no
+// State, and erases with nil.
 func (s *State) Erase(ctx context.Context, tx *db.Tx, workspace, did string) error {
 	if s != nil && s.kept != nil {
 		tx.AfterCommit(s.kept.Flush)
@@ -40,7 +41,7 @@ func (s *State) Erase(ctx context.Context, tx *db.Tx, workspace, did string) err
 	return eraseState(ctx, tx, workspace, did)
 }
 
-// Expire removes at most limit values whose time is over, and tells how many.
+// Expire removes at most limit expired values, and returns how many.
 func (s *State) Expire(ctx context.Context, limit int) (n int, err error) {
 	err = s.db.InTx(ctx, func(tx *db.Tx) error {
 		gone, err := expireState(ctx, tx, s.now().UnixMilli(), limit)
@@ -75,14 +76,14 @@ type drawer struct {
 
 var _ plugin.Store = (*drawer)(nil)
 
-// What a plugin is told that wants to keep something of nobody.
+// The error for a plugin that wants to store something without a user.
 var (
 	errNobody  = &plugin.Error{Status: http.StatusForbidden, Message: "Nothing can be stored here: the request has no user."}
 	errNoTalk  = &plugin.Error{Status: http.StatusForbidden, Message: "Nothing can be stored here: this is not a conversation."}
 	errNoState = errors.New("the server keeps nothing")
 )
 
-// User is what is kept of the user of ctx.
+// User is the shelf of the user of ctx.
 func (d *drawer) User(ctx context.Context) (plugin.Shelf, error) {
 	c := tool.From(ctx)
 	switch {
@@ -94,7 +95,7 @@ func (d *drawer) User(ctx context.Context) (plugin.Shelf, error) {
 	return &shelf{state: d.state, plugin: d.plugin, user: c.Talker, talk: c.SessionID}, nil
 }
 
-// Session is what is kept of the conversation of ctx.
+// Session is the shelf of the conversation of ctx.
 func (d *drawer) Session(ctx context.Context) (plugin.Shelf, error) {
 	c := tool.From(ctx)
 	switch {

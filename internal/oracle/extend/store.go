@@ -73,7 +73,8 @@ func readState(ctx context.Context, q db.Querier, s *shelf, after string, limit 
 	return out, err
 }
 
-// readKept reads what a plugin keeps of a user, unless it is too much to stay.
+// readKept reads what a plugin keeps about a user, unless it is too large to
+// cache.
 func readKept(ctx context.Context, q db.Querier, s *shelf) (*kept, error) {
 	size := 0
 	rows, err := q.Query(ctx, keptText, s.plugin, s.user, keptRows+1)
@@ -94,7 +95,7 @@ func readKept(ctx context.Context, q db.Querier, s *shelf) (*kept, error) {
 	return &kept{rows: all}, nil
 }
 
-// isFull reports whether there is no room for one more value beside name.
+// isFull reports whether there is no room for a further value besides name.
 func isFull(ctx context.Context, q db.Querier, s *shelf, name string) (bool, error) {
 	var last string
 	err := q.QueryRow(ctx, lastStateText, s.plugin, s.user, s.session, name, plugin.MaxEntries-1).Scan(&last)

@@ -123,8 +123,8 @@ func (a *adapted) Run(ctx context.Context, c tool.Call) (tool.Output, error) {
 	return tool.Output{Data: data}, err
 }
 
-// told turns what a plugin says of a failure into a fault; other errors stay what
-// they are, and nobody is told their words.
+// told turns a plugin's Error into a fault; other errors stay unchanged, and
+// nobody sees their text.
 func told(err error) error {
 	var e *plugin.Error
 	if fault.As(err) == nil && errors.As(err, &e) {
@@ -139,7 +139,7 @@ func turnOf(c tool.Context) plugin.Turn {
 	}
 }
 
-// capability is what the model is told of a plugin.
+// capability is what the model is told about a plugin.
 type capability struct {
 	Name         string           `json:"name"`
 	Title        string           `json:"title"`
@@ -155,8 +155,8 @@ type capability struct {
 
 const listName = "list_capabilities"
 
-// capabilities are the tools that find and load what is not always there; none
-// where everything is.
+// capabilities are the tools that find and load tools on demand; none where all
+// are always present.
 func (s *Set) capabilities() []tool.Tool {
 	var all []capability
 	demanded := map[string]capability{}

@@ -12,12 +12,11 @@ import (
 const (
 	// OfflineID is the name of the built-in model.
 	OfflineID = "hearth-offline"
-	// DefaultID stands for what the server offers first, where nobody has
-	// named a model.
+	// DefaultID means the server's first model, when none is named.
 	DefaultID = "default"
 )
 
-// Entry is a model callers may choose, in the words of GET /models.
+// Entry is a model callers may choose, in the form of GET /models.
 type Entry struct {
 	ID        string  `json:"id"`
 	Label     string  `json:"label"`
@@ -31,8 +30,8 @@ type Entry struct {
 	IsDefault bool    `json:"isDefault"`
 }
 
-// Pricing is what a model costs. Both prices are 0 where nobody has stated
-// one; the entry's CostLabel says so.
+// Pricing is the price of a model. Both prices are 0 when unknown; the entry's
+// CostLabel says so.
 type Pricing struct {
 	InputPerMillion  float64 `json:"inputPerMillion"`
 	OutputPerMillion float64 `json:"outputPerMillion"`
@@ -40,7 +39,7 @@ type Pricing struct {
 	Unit             string  `json:"unit"`
 }
 
-// Catalogue lists the models callers may choose. It does not change.
+// Catalogue lists the models callers may choose. It never changes.
 type Catalogue struct {
 	entries []Entry
 	byID    map[string]bool
@@ -90,9 +89,9 @@ func (c *Catalogue) Body() jsontext.Value { return c.body }
 // Default is the id of the default model.
 func (c *Catalogue) Default() string { return c.first }
 
-// Resolve gives the model to use when a caller asks for id: itself when it is
-// listed, otherwise the default one, as in the original. A caller can thus not
-// make us pay for a model the operator has not chosen.
+// Resolve returns the model to use for a caller's id: that model when it is
+// listed, otherwise the default one, as in the original. So a caller cannot
+// make us pay for a model that the operator has not chosen.
 func (c *Catalogue) Resolve(id string) string {
 	if c.byID[id] {
 		return id

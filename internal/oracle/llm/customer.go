@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Words for customers, who know nothing of models and tools, by language. English is
+// Texts for customers, who know nothing of models and tools, by language. English is
 // for all others.
 var (
 	customerUnknown = map[string]string{
@@ -37,8 +37,7 @@ func customerWords(in map[string]string, lang string) string {
 	return in["en"]
 }
 
-// customerHelped tells what a customer can ask with these tools; "" where that is
-// nothing.
+// customerHelped says what a customer can ask with these tools; "" for nothing.
 func customerHelped(r Request) string {
 	var asks []string
 	for q := range strings.SplitSeq(customerWords(customerAsks, r.Customer), "\n") {
@@ -52,8 +51,8 @@ func customerHelped(r Request) string {
 	return customerWords(customerHelp, r.Customer) + strings.Join(asks, " / ")
 }
 
-// serve answers a customer: it knows the plain questions and no commands, and what it
-// says is of the thing asked about, not of itself.
+// serve answers a customer: it knows the plain questions and no commands, and its
+// answers are about the subject, not about itself.
 func (o Offline) serve(ctx context.Context, w *speaker, r Request) error {
 	last := len(r.Messages) - 1
 	for last >= 0 && r.Messages[last].Role == System {

@@ -45,8 +45,8 @@ func (e *Error) Error() string {
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Failure is an error in the words of an error frame: nothing in it is a
-// secret, an internal text or something a model server said.
+// Failure is an error in the form of an error frame: it contains no secret, no
+// internal text and nothing a model server said.
 type Failure struct {
 	Text      string // for the user
 	Kind      Kind
@@ -55,8 +55,9 @@ type Failure struct {
 	Detail    string
 }
 
-// Explain turns any error of a turn into a Failure. That our own account has
-// no money or no rights is the operator's business: callers see unknown, 500.
+// Explain turns any error of a turn into a Failure. If our own account has no
+// money or no rights, that concerns only the operator: callers see unknown,
+// 500.
 func Explain(err error) Failure {
 	var e *Error
 	switch {

@@ -41,8 +41,8 @@ var (
 	twinWords   = []string{"twin", "entit"}
 )
 
-// questions are tried in this order. They are compiled when somebody asks: where a
-// model is set nobody does.
+// questions are tried in this order. They are compiled on first use: where a model
+// is configured that never happens.
 var questions = sync.OnceValue(func() []question {
 	return []question{
 		{
@@ -184,7 +184,8 @@ func callWith(s tool.Spec, values []string, parts [][]string) tool.Call {
 	return tool.Call{Name: s.Name, Args: raw}
 }
 
-// typed is a value as the schema of an argument wants it: a number where it says so.
+// typed converts a value to the type in an argument's schema: a number where it says
+// so.
 func typed(schema jsontext.Value, value string) any {
 	var of struct {
 		Type any `json:"type"`

@@ -17,8 +17,9 @@ var nouns = map[string]string{
 // place is where, at the end of a question.
 const place = `(?:\s+(?:katika|kwenye|huko)\s+(.+?))?[.?!]*$`
 
-// swahili are the questions that are understood in Kiswahili, each with its words in
-// English: %noun and %place stand for what was said, %1 and %2 for words as they are.
+// swahili are the questions that are understood in Kiswahili, each with its English
+// form: %noun and %place are replaced by translated words, %1 and %2 by words
+// unchanged.
 var swahili = sync.OnceValue(func() []wording {
 	return []wording{
 		{regexp.MustCompile(`(?i)^(?:je,?\s+)?utafiti(?:\s+wa\s+.+?)?\s+umefika\s+wapi()[.?!]*$`), "how far is the survey"},
@@ -31,7 +32,8 @@ var swahili = sync.OnceValue(func() []wording {
 	}
 })
 
-// english gives a question in Kiswahili in English, and anything else as it is.
+// english translates a question in Kiswahili to English, and returns anything
+// else unchanged.
 func english(said string) string {
 	for _, q := range swahili() {
 		m := q.form.FindStringSubmatch(said)

@@ -31,7 +31,7 @@ const (
 	sayNoMore   = "There is nothing more to show: the last answer was whole. Ask something, or say \"help\"."
 )
 
-// sayings are these, and the headings of what tools give, in Kiswahili.
+// sayings are these, and the headings of tool outputs, in Kiswahili.
 var sayings = map[string]string{
 	sayHow:      "Imetafutwa kwa %s na modeli iliyojengwa ndani ya Hearth, ambayo si modeli ya lugha.",
 	sayFailed:   "Haikufaulu: ",
@@ -47,7 +47,8 @@ var sayings = map[string]string{
 	"Differences": "Tofauti", "Draw": "Za kuchagua", "Warnings": "Tahadhari",
 }
 
-// say gives a saying in the language, and one it does not have as it is.
+// say translates a saying to the language, and returns an unknown one
+// unchanged.
 func (l language) say(saying string) string {
 	if own, ok := sayings[saying]; ok && l == inSwahili {
 		return own
@@ -55,13 +56,13 @@ func (l language) say(saying string) string {
 	return saying
 }
 
-// wording is what is said in the place of words of a form.
+// wording replaces words of a certain form.
 type wording struct {
 	form *regexp.Regexp
 	own  string
 }
 
-// ways are the parts of what tools say about how they found something.
+// ways are the phrases with which tools say how they found something.
 var ways = sync.OnceValue(func() []wording {
 	return []wording{
 		{regexp.MustCompile(`^complete responses of the newest active surveys$`), "majibu kamili ya tafiti mpya zinazoendelea"},
@@ -124,8 +125,8 @@ var refusals = sync.OnceValue(func() []wording {
 	}
 })
 
-// refusal says in the language why a tool gave nothing; what it has no words for stays
-// as it is.
+// refusal says in the language why a tool gave nothing; text without a translation
+// stays unchanged.
 func (l language) refusal(said string) string {
 	if l != inSwahili {
 		return said

@@ -15,7 +15,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
-// Role says whose a message is.
+// Role is the author of a message.
 type Role string
 
 // The roles.
@@ -46,12 +46,12 @@ type Attachment struct {
 	Size     int64  `json:"size,omitzero"`
 	MXCURI   string `json:"mxcUri,omitzero"`
 	EventID  string `json:"eventId,omitzero"`
-	Text     string `json:"text,omitzero"` // what was read out of it
+	Text     string `json:"text,omitzero"` // text read from it
 	Note     string `json:"note,omitzero"` // what the model is told about it: why there is no text, or not all
 	URL      string `json:"url,omitzero"`  // data: or https: address of a picture for models that see
 }
 
-// Purpose tells what an answer is for. Only the offline model looks at it: a
+// Purpose is the purpose of an answer. Only the offline model uses it: a
 // language model is told in words.
 type Purpose int
 
@@ -71,8 +71,8 @@ type Request struct {
 	MaxTokens   int  // of the answer; 0: what the server has as default
 	Temperature *float64
 	Purpose     Purpose
-	// Customer is the language of somebody who asks with a simple phone, "" for everybody
-	// else. No server is told; the offline model has other words for them.
+	// Customer is the language of a user with a simple phone, "" for everybody else. It
+	// is not sent to servers; the offline model has other words for such users.
 	Customer string
 }
 
@@ -82,11 +82,11 @@ type Usage struct {
 	Output    int `json:"outputTokens"`
 	Reasoning int `json:"reasoningTokens,omitzero"` // part of Output
 	Cached    int `json:"cachedTokens,omitzero"`    // part of Input
-	// Cost is what the server says, in its currency; 0 when it does not say.
+	// Cost is the server's figure, in its currency; 0 when it gives none.
 	Cost float64 `json:"cost,omitzero"`
 }
 
-// Add counts v too.
+// Add adds v.
 func (u *Usage) Add(v Usage) {
 	u.Input += v.Input
 	u.Output += v.Output
@@ -96,8 +96,8 @@ func (u *Usage) Add(v Usage) {
 }
 
 // Delta is a piece of an answer. Tool calls are complete: they come once the
-// model has finished them, in its order, with the ids the server gave them
-// (which may be empty or doubled).
+// model has finished them, in its order, with the server's ids (which may be
+// empty or duplicated).
 type Delta struct {
 	Text      string
 	Reasoning string
@@ -106,9 +106,9 @@ type Delta struct {
 	Finish    string // why the model stopped: stop, length, tool_calls, …; with the last delta
 }
 
-// Model answers requests. Stream calls each for every piece, one at a time,
-// and returns when the answer is over, ctx has ended or each has failed; the
-// error of each is returned as it is, those of the model are *Error.
+// Model answers requests. Stream calls each for every piece, one at a time, and
+// returns when the answer is over, ctx has ended or each has failed; an error
+// of each is returned unchanged, those of the model are *Error.
 type Model interface {
 	Stream(ctx context.Context, r Request, each func(Delta) error) error
 }

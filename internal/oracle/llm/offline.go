@@ -88,7 +88,7 @@ func words(s string) int {
 	return 1 + strings.Count(s, " ") + strings.Count(s, "\n")
 }
 
-// misunderstood says plainly what was not understood.
+// misunderstood says what was not understood.
 func misunderstood(said string) string {
 	said = strings.Join(strings.Fields(said), " ")
 	if said == "" || strings.EqualFold(strings.Trim(said, ".?! "), "help") {
@@ -100,7 +100,7 @@ func misunderstood(said string) string {
 	return "I did not understand " + strconv.Quote(said) + ".\n\n"
 }
 
-// files tells what came with a message, and what could be read of it.
+// files lists what came with a message, and what could be read of it.
 func files(list []Attachment) string {
 	var b strings.Builder
 	for _, a := range list {
@@ -182,7 +182,7 @@ func slow(ctx context.Context, w *speaker, rest string) error {
 	return w.say(ctx, strings.Join(words, " "))
 }
 
-// fail fails in one of the documented ways, for those who build clients.
+// fail fails in one of the documented ways, for developers of clients.
 func fail(k Kind) error {
 	statuses := map[Kind]int{Billing: 402, RateLimit: 429, Auth: 401, Timeout: 504, Server: 503, Network: 0}
 	status, ok := statuses[k]
@@ -229,7 +229,7 @@ func (w *speaker) call(ctx context.Context, calls ...tool.Call) error {
 	return w.each(Delta{ToolCalls: calls, Usage: &w.usage, Finish: "tool_calls"})
 }
 
-// results tells what the tools of the last round gave.
+// results reports the outputs of the tools of the last round.
 func results(messages []Message, last int) string {
 	first := last
 	for first > 0 && messages[first-1].Role == Tool {
@@ -254,7 +254,8 @@ func results(messages []Message, last int) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// verbatim passes on what tools gave, for whoever has called them by a command.
+// verbatim passes on the outputs of tools, for users who have called them by a
+// command.
 func verbatim(given []Message) string {
 	var b strings.Builder
 	b.WriteString("I am the built-in offline model: I pass on what tools say.")
@@ -268,8 +269,8 @@ func verbatim(given []Message) string {
 	return b.String()
 }
 
-// commanded reports whether the tools were called by a command: whoever writes
-// one wants what the tool gave as it is.
+// commanded reports whether the tools were called by a command: then the user
+// wants their raw output.
 func commanded(messages []Message) bool { return strings.HasPrefix(lastSaid(messages), "/") }
 
 // lastSaid is what the user said last.

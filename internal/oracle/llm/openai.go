@@ -23,7 +23,7 @@ type Config struct {
 	APIKey    string       // sent as bearer token; empty: none
 	Default   string       // model when a request names none; empty: what the server offers first
 	Fallbacks []string     // models asked when the wanted one fails
-	Offered   []string     // models callers may choose beside the default
+	Offered   []string     // models callers may choose besides the default
 	HTTP      *http.Client // must have no timeout of its own: a stream may last
 	Log       *slog.Logger // nil: silent
 
@@ -50,9 +50,9 @@ type Client struct {
 
 var _ Model = (*Client)(nil)
 
-// New makes the model a configuration asks for, and the catalogue of what
-// callers may choose: a client of the server at BaseURL, or without one the
-// offline model.
+// New makes the model for a configuration, and the catalogue of what callers
+// may choose: a client of the server at BaseURL, or without one the offline
+// model.
 func New(c Config) (Model, *Catalogue, error) {
 	if c.BaseURL == "" {
 		list, err := NewCatalogue()
@@ -122,8 +122,8 @@ func hostDefault(base string) string {
 	return ""
 }
 
-// Stream asks for an answer. Until the first delta it repeats what may succeed
-// later and goes on to the fallback models; after that, nothing is repeated.
+// Stream asks for an answer. Until the first delta it retries what may succeed
+// later and moves on to the fallback models; after that, nothing is repeated.
 func (c *Client) Stream(ctx context.Context, r Request, each func(Delta) error) error {
 	if r.Model == "" || r.Model == DefaultID {
 		name, err := c.defaultModel(ctx)
@@ -255,8 +255,8 @@ func (c *Client) send(req *http.Request) (*http.Response, error) {
 	return c.cfg.HTTP.Do(req)
 }
 
-// broken names a failure of the connection: the caller's own end is passed on
-// as it is, so that nobody takes an abort for a fault of the model.
+// broken classifies a failure of the connection: an abort by the caller is
+// passed on unchanged, so that it is not taken for a fault of the model.
 func (c *Client) broken(ctx, inner context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

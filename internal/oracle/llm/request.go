@@ -13,7 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
-// encode writes the request in the words of the protocol.
+// encode writes the request in the format of the protocol.
 func (c *Client) encode(r Request) []byte {
 	size := 512
 	for i := range r.Messages {
@@ -168,9 +168,9 @@ func appendParts(b []byte, m *Message) []byte {
 	return append(b, ']')
 }
 
-// attached tells a model of a file. Its text stands between two marks that are
-// made of it, so that nobody can write one into it that holds its own: nothing in
-// it can pass for what the user says, and the same file has the same marks.
+// attached presents a file to a model. Its text is between two marks that are
+// derived from it, so that a file cannot contain its own marks: nothing in it can
+// pass for the user's words, and the same file has the same marks.
 func attached(a Attachment) string {
 	head := "\n\n[Attachment " + strconv.Quote(a.Filename) + ", " + strconv.Quote(a.MIMEType)
 	if a.Note != "" {

@@ -17,7 +17,7 @@ import (
 const (
 	maxLine   = 4 << 20 // bytes of one event, or of an answer in one piece
 	maxAnswer = 4 << 20 // bytes of text and reasoning, and of all calls together
-	maxCalls  = 128     // tool calls; the agent refuses most of so many, and what is above is left out
+	maxCalls  = 128     // tool calls; the agent refuses most of so many, and further ones are left out
 	maxArgs   = 1 << 20 // bytes of the arguments of one
 )
 
@@ -39,7 +39,7 @@ var (
 // stream reads one answer and passes it on.
 type stream struct {
 	each    func(Delta) error
-	silence func(reading bool) // told before and after waiting for the server
+	silence func(reading bool) // called before and after waiting for the server
 	started bool               // something was passed on
 	done    bool               // the server said that the answer is over
 	finish  string
@@ -164,7 +164,7 @@ type piece struct {
 type tokens struct {
 	Prompt     int     `json:"prompt_tokens"`
 	Completion int     `json:"completion_tokens"`
-	Cost       float64 `json:"cost"` // not all servers tell
+	Cost       float64 `json:"cost"` // not all servers send it
 	In         struct {
 		Cached int `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
@@ -319,7 +319,7 @@ func (c *calls) add(fragments []fragment) error {
 	for i := range fragments {
 		f := &fragments[i]
 		if c.over && f.Index == nil && f.ID == "" && f.Function.Name == "" {
-			continue // it goes on a call that was left out
+			continue // it continues a call that was left out
 		}
 		at := c.find(f)
 		if at < 0 {
@@ -353,8 +353,8 @@ func (c *calls) add(fragments []fragment) error {
 	return nil
 }
 
-// find gives the call a fragment goes on, -1 when it begins one. A new id with
-// a name begins a call also under a number that is taken.
+// find returns the call a fragment continues, -1 when it begins one. A new id
+// with a name begins a call even under a number that is taken.
 func (c *calls) find(f *fragment) int {
 	for i := len(c.list) - 1; i >= 0; i-- {
 		known := &c.list[i]

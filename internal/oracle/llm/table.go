@@ -18,12 +18,11 @@ const (
 	maxCell    = 40
 )
 
-// plumbing are members that say nothing to somebody who asks a question.
+// plumbing are members that mean nothing to a person who asks a question.
 var plumbing = []string{"links", "metadata", "relayerNode", "statusCode", "controllers", "missingRelationships", "more", "moreThan", "next", "how", "count"}
 
-// table shows what a tool answered for people to read: a sentence, then its
-// figures, then its lists as tables, with the words of a language. What is no object
-// stays as it is.
+// table presents a tool's answer to people: a sentence, then its figures, then its
+// lists as tables, in a language. An answer that is not an object stays unchanged.
 func (l language) table(text string) string {
 	var all map[string]any
 	if json.Unmarshal([]byte(text), &all) != nil {
@@ -56,7 +55,7 @@ func (l language) table(text string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n")
 }
 
-// lead is the sentence an answer begins with: how many there are, and of what.
+// lead is the opening sentence of an answer: how many there are, and of what.
 func (l language) lead(all map[string]any) string {
 	how, _ := all["how"].(string)
 	how = l.how(how)
@@ -112,8 +111,7 @@ func objects(list []any) []map[string]any {
 	return out
 }
 
-// flat is an object whose members are values: those of objects within stand
-// beside its own.
+// flat moves the members of nested objects up, so that all members are values.
 func flat(row map[string]any) map[string]any {
 	out := map[string]any{}
 	for name, v := range row {
@@ -206,8 +204,8 @@ func (l language) columns(rows []map[string]any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// labelled gives columns their headings. Of two with the same one the second is left
-// out where it says nothing else, and says what it is of where it does.
+// labelled gives columns their headings. If two have the same one, the second is
+// left out when it repeats the first, and otherwise gets a longer heading.
 func (l language) labelled(names []string, rows []map[string]any) (kept []string, labels map[string]string) {
 	labels = map[string]string{}
 	first := map[string]string{} // by heading
@@ -233,8 +231,8 @@ func writeLine(b *strings.Builder, line []string, width []int, fill string) {
 	b.WriteString("|\n")
 }
 
-// cell is a value on one line, cut where it is long. A DID is never cut: it is
-// there to be copied.
+// cell formats a value on one line, truncated if it is long. A DID is never
+// truncated, because people copy it.
 func cell(v any) string {
 	var text string
 	switch x := v.(type) {

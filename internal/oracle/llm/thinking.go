@@ -20,8 +20,8 @@ const (
 	thinkClose = "</think>"
 )
 
-// split takes the next piece of content. last says that no more will come:
-// what was held back because it might become a mark is text then.
+// split takes the next piece of content. last means that there are no more:
+// text that was held back as a possible mark is then plain text.
 func (t *thinking) split(content string, last bool) (thought, said string) {
 	if t.state == after {
 		return "", content

@@ -15,31 +15,32 @@ import (
 // maxGraph is how many twins a tool shows around one.
 const maxGraph = 50
 
-// GraphQuery asks for what is around a twin.
+// GraphQuery asks for the surroundings of a twin.
 type GraphQuery struct {
 	DID   string `json:"did"`
 	Depth int    `json:"depth"`
 	Limit int    `json:"-"`
 }
 
-// Difference is a value of a twin before and after a change. Null: it is not there.
+// Difference is a value of a twin before and after a change. Null: it does not
+// exist.
 type Difference struct {
 	Path string         `json:"path"`
 	From jsontext.Value `json:"from"`
 	To   jsontext.Value `json:"to"`
 }
 
-// Drafted is a change that nobody has made yet.
+// Drafted is a change that is not made yet.
 type Drafted struct {
 	DID     string       `json:"did"`
 	Changes []Difference `json:"changes"`
 	How     string       `json:"how"`
 }
 
-// changeTools read what is around twins, and change them in two steps: a draft shows
-// what would differ, and the change takes just that. So the question whether it may run
-// shows the old values beside the new ones, and it fails when the old ones are others by
-// then.
+// changeTools read the surroundings of twins, and change twins in two steps: a draft
+// shows what would differ, and the change takes exactly that. So the question whether it
+// may run shows the old values next to the new ones, and it fails when the old ones have
+// changed by then.
 var changeTools = []lookupTool{
 	{
 		name: "twin_graph", scope: "entities:read", do: twinGraph,
@@ -137,8 +138,8 @@ func merged(body jsontext.Value, changes []Difference) (jsontext.Value, error) {
 	return json.Marshal(patch, json.Deterministic(true))
 }
 
-// valueAt is the value at a path of a twin, null when there is none. Only what its
-// owners say of it can be named.
+// valueAt returns the value at a path of a twin, null when there is none. Only
+// members that its owners write can be named.
 func valueAt(body jsontext.Value, path string) (jsontext.Value, error) {
 	parts := strings.Split(path, ".")
 	if len(parts) < 2 || len(parts) > 6 || parts[0] != "properties" && parts[0] != "metadata" || slices.Contains(parts, "") {

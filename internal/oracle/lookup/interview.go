@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Talk names an interview, and what was said in it.
+// Talk is an interview with its answers.
 type Talk struct {
 	Survey    string `json:"survey"`
 	Household string `json:"household"` // "": that of the user
@@ -18,15 +18,15 @@ type Talk struct {
 	Answers   []Said `json:"answers"`
 }
 
-// Said is a question, its words, and what was answered.
+// Said is a question, its text, and the answer.
 type Said struct {
 	Question string `json:"question"`
 	Text     string `json:"text"`
 	Answer   string `json:"answer"`
 }
 
-// Interviews are surveys that the oracle asks. All is done as the user of the run,
-// who answers for the own household or collects for the survey.
+// Interviews are surveys that the oracle asks. Everything is done as the user of
+// the run, who answers for their own household or collects for the survey.
 type Interviews interface {
 	Begin(ctx context.Context, t Talk) (any, error)
 	Answer(ctx context.Context, t Talk) (any, error)

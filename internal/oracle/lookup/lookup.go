@@ -22,7 +22,7 @@ const (
 	MaxCounted = 10_000
 )
 
-// TwinQuery is what a search for twins asks for, or a count of them.
+// TwinQuery is the input of a search for twins, or of a count.
 type TwinQuery struct {
 	Filter  string `json:"query"`
 	Type    string `json:"type"` // also in another case, or the plural
@@ -43,7 +43,7 @@ type Twins struct {
 	How   string           `json:"how"`
 }
 
-// Count is a number of twins, and of those in each group.
+// Count is a number of twins, in all and in each group.
 type Count struct {
 	Count    int     `json:"count"`
 	MoreThan bool    `json:"moreThan,omitzero"` // there are more than that
@@ -70,7 +70,7 @@ type Surveys struct {
 	Next    int64    `json:"next,string,omitzero"`
 }
 
-// Survey is what a list says of one.
+// Survey is a survey in a list.
 type Survey struct {
 	ID      string `json:"survey"`
 	Name    string `json:"name"`
@@ -80,44 +80,46 @@ type Survey struct {
 	Project string `json:"project"`
 }
 
-// Source is where tools look things up. All is done as the user of the run.
+// Source is where tools look things up. Everything is done as the user of the
+// run.
 type Source struct {
-	// AsUser gives what follows the rights of the user of the run, who needs a
-	// scope for it. It is asked for each call: rights end.
+	// AsUser returns a context with the rights of the user of the run, who
+	// needs a scope for it. It is called for each call, because rights end.
 	AsUser func(ctx context.Context, scope string) (context.Context, error)
 	// List reads a page of twins, and says where the next one begins.
 	List func(ctx context.Context, l TwinList) (page []Twin, next string, err error)
 	// TypesLike finds the types that a word may mean.
 	TypesLike func(ctx context.Context, word string) ([]string, error)
-	// Shorten leaves of a twin what a list shows of it.
+	// Shorten reduces a twin to what a list shows of it.
 	Shorten  func(ctx context.Context, body jsontext.Value) (jsontext.Value, error)
 	ReadTwin func(ctx context.Context, did string) (jsontext.Value, error)
 	Surveys  func(ctx context.Context, q SurveyQuery) (Surveys, error)
 	Progress func(ctx context.Context, survey string, round int) (any, error)
-	// Questions are those of a survey that have figures.
+	// Questions returns the questions of a survey that have figures.
 	Questions func(ctx context.Context, survey string) ([]Asked, error)
-	// Figures are what a survey says, and the words for its codes.
+	// Figures returns figures of a survey, and the words for its codes.
 	Figures func(ctx context.Context, q FigureQuery) (*api.SurveyStatistics, map[string]string, error)
 	// SampleSize computes a design and stores nothing.
 	SampleSize func(ctx context.Context, d api.SampleDesignDraft) (*api.SampleDesign, error)
-	// Usage reads a page of what the stoves of a project were used, by day, and
-	// says where the next one begins. Days are such as 2024-02-20, "" the last 30.
+	// Usage reads a page of the use of a project's stoves, by day, and says where
+	// the next one begins. Days are such as 2024-02-20, "" the last 30.
 	Usage func(ctx context.Context, l UsageList) (page []StoveDay, next string, err error)
-	// ExplainClaim says what became of a claim, by its DID or CID, from the record.
+	// ExplainClaim describes what became of a claim, by its DID or CID, from the
+	// record.
 	ExplainClaim func(ctx context.Context, id string) (*api.ClaimExplanation, error)
-	// Graph reads what is around a twin.
+	// Graph reads the surroundings of a twin.
 	Graph func(ctx context.Context, q GraphQuery) (any, error)
 	// Interviews are surveys that the oracle asks.
 	Interviews Interviews
-	// Change changes a twin by the merge patch that edit makes of it as it is.
+	// Change changes a twin by the merge patch that edit makes from its present
+	// state.
 	Change func(ctx context.Context, did string, edit func(body jsontext.Value) (merge jsontext.Value, err error)) error
 }
 
-// lookupTool is one value of the table of tools, with what its arguments are and what
-// it does.
+// lookupTool is an entry in the table of tools, with its arguments and its function.
 type lookupTool struct {
 	name, scope, about string
-	schema, output     string // of the arguments, and of what it gives
+	schema, output     string // of the arguments, and of the output
 	writes             bool   // it changes something
 	drafts             bool   // it changes a draft of the user and nothing else
 	do                 func(ctx context.Context, s Source, args jsontext.Value) (any, error)
@@ -235,7 +237,7 @@ func (f family) Tools() []plugin.Tool {
 		out[i] = plugin.Tool{
 			Name: l.name, Description: l.about, Schema: l.schema, Output: l.output, ReadOnly: !l.writes && !l.drafts, Draft: l.drafts,
 			Run: func(ctx context.Context, c plugin.Call) (any, error) {
-				if l.scope != "" { // else what it calls asks by itself
+				if l.scope != "" { // otherwise the function it calls checks the scope
 					var err error
 					if ctx, err = f.source.AsUser(ctx, l.scope); err != nil {
 						return nil, err
@@ -286,7 +288,7 @@ func countTwins(ctx context.Context, s Source, args jsontext.Value) (any, error)
 	return s.count(ctx, q)
 }
 
-// isWord tells the name of a type from a filter.
+// isWord distinguishes the name of a type from a filter.
 func isWord(s string) bool {
 	for _, r := range s {
 		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_' {

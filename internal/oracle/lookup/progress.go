@@ -32,10 +32,10 @@ func surveyProgress(ctx context.Context, s Source, args jsontext.Value) (any, er
 	return s.Progress(ctx, id, in.Round)
 }
 
-// maxProgress is how many surveys are told of when none is named.
+// maxProgress limits how many surveys are reported when none is named.
 const maxProgress = 5
 
-// Reached is how far a survey has come, in the figures most ask for.
+// Reached is the progress of a survey, in the most requested figures.
 type Reached struct {
 	ID        string `json:"survey"`
 	Name      string `json:"name"`
@@ -45,8 +45,8 @@ type Reached struct {
 	Rejected  int64  `json:"rejected"`
 }
 
-// newest tells how far the newest active surveys have come, or the newest of all
-// when none is active.
+// newest returns the progress of the newest active surveys, or of the newest of
+// all when none is active.
 func (s Source) newest(ctx context.Context) (any, error) {
 	out := struct {
 		How     string    `json:"how"`

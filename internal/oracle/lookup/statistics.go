@@ -31,8 +31,8 @@ type FigureQuery struct {
 // Asked is a question of a survey that has figures.
 type Asked struct{ Name, Label string }
 
-// Told is what a survey says about a question, each figure with its interval, the
-// number of households and the method.
+// Told is the answer of a survey to a question, each figure with its interval,
+// the number of households and the method.
 type Told struct {
 	How         string       `json:"how"`
 	Survey      string       `json:"survey"`
@@ -42,7 +42,7 @@ type Told struct {
 	Remarks     []string     `json:"remarks,omitzero"`
 }
 
-// ToldFigure is one of them. Interval says in words why there is none.
+// ToldFigure is one figure. Interval says in words why there is none.
 type ToldFigure struct {
 	Of       string `json:"of"`
 	Estimate string `json:"estimate"`
@@ -127,7 +127,7 @@ func (s Source) called(ctx context.Context, name string) (string, error) {
 	return named[0], nil
 }
 
-// maxAsked is how many questions are named to somebody who has to choose.
+// maxAsked limits how many questions are listed for a user who has to choose.
 const maxAsked = 20
 
 // meant finds the question with a name, or else with some words of it.
@@ -211,7 +211,8 @@ func told(s *api.SurveyStatistics, of Asked, names map[string]string) Told {
 	return out
 }
 
-// fill says a value and the two ends of its interval, or why there is none.
+// fill formats a value and the two ends of its interval, or the reason why
+// there is none.
 func (f *ToldFigure) fill(amount func(float64) string, values [3]*float64, hidden bool, why string) {
 	v, low, high := values[0], values[1], values[2]
 	switch {
@@ -236,7 +237,7 @@ func amountOf(share bool) func(float64) string {
 
 func percent(v float64) string { return strconv.FormatFloat(100*v, 'f', 1, 64) + " %" }
 
-// Size is how large a sample has to be.
+// Size is a required sample size.
 type Size struct {
 	How      string   `json:"how"`
 	N        int      `json:"n"`

@@ -14,30 +14,30 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
-// TwinList asks for a page of twins as they are stored.
+// TwinList asks for a page of twins in their stored form.
 type TwinList struct {
 	Filter, Type, Status, Project, Protocol string // empty: any
 	After                                   string // where a page before ended
 	Limit                                   int
 }
 
-// Twin is one of them, as the user may see it.
+// Twin is a twin, as the user may see it.
 type Twin struct {
 	DID, Type, Status, Project string
-	Place                      string // what After takes to go on behind it
+	Place                      string // the value of After to continue behind it
 	Body                       jsontext.Value
 }
 
-// sought is what a question about twins comes to: a list to walk, and what a
-// twin of it must have besides.
+// sought is the interpretation of a question about twins: a list to walk, and
+// further conditions on a twin.
 type sought struct {
 	list     TwinList
 	types    []string // any of them; none: any type
 	projects []string // DIDs, any of them; none: any project, or none
 	district string
 	name     string
-	veiled   *int     // twins whose names the user may not see
-	how      []string // what was taken for what, for the person who asked
+	veiled   *int     // twins whose names are hidden from the user
+	how      []string // how words were interpreted, for the user
 }
 
 // glance is what a question needs of a record, as the user may see it.
@@ -47,7 +47,7 @@ type glance struct {
 	Withheld   []string       `json:"withheld"`
 }
 
-// find answers a search with a page of what it means.
+// find answers a search with a page of its results.
 func (s Source) find(ctx context.Context, q TwinQuery) (Twins, error) {
 	out := Twins{Twins: []jsontext.Value{}}
 	want, err := s.seek(ctx, q)
@@ -195,8 +195,8 @@ func (s Source) place(ctx context.Context, q TwinQuery, want *sought) error {
 	return nil
 }
 
-// typed takes a word for a type: as it is, in another case, as a plural, or as
-// the end of one, in this order.
+// typed interprets a word as a type: unchanged, in another case, as a plural,
+// or as the end of one, in this order.
 func (s Source) typed(ctx context.Context, word string, want *sought) error {
 	if word == "" {
 		return nil
@@ -220,7 +220,7 @@ func (s Source) typed(ctx context.Context, word string, want *sought) error {
 		}
 		return nil
 	}
-	want.list.Type = word // none: the answer is empty, and says of what
+	want.list.Type = word // none: the answer is empty, and says of which type
 	there, err := s.types(ctx)
 	if err != nil {
 		return err
@@ -273,8 +273,8 @@ func hasWords(name, words string) bool {
 	return strings.TrimSpace(words) != "" && strings.Contains(pad(name), pad(words))
 }
 
-// walk shows every twin that is meant, until there are no more (whole), each
-// says no, or many have been looked at.
+// walk passes every matching twin to each, until there are no more (whole),
+// each returns false, or many have been looked at.
 func (s Source) walk(ctx context.Context, want sought, each func(t Twin, g glance) (bool, error)) (whole bool, err error) {
 	list := want.list
 	list.Limit = 500
@@ -320,7 +320,7 @@ func (s *sought) fits(t Twin, g glance) bool {
 	return strings.Contains(strings.ToLower(name), s.name)
 }
 
-// said tells what was counted or searched.
+// said describes what was counted or searched.
 func (s *sought) said() string {
 	if len(s.how) == 0 {
 		return "all twins you may see"

@@ -20,14 +20,14 @@ type UsageList struct {
 	Limit    int
 }
 
-// StoveDay is one of them.
+// StoveDay is one day of one stove.
 type StoveDay struct {
 	Day, Stove string // Stove is the monitor where it has none
 	Events     int64
 	Minutes    float64
 }
 
-// Fleet is how much the stoves of a project were used.
+// Fleet is the use of a project's stoves.
 type Fleet struct {
 	Stoves       int        `json:"stoves"` // that reported
 	Used         int        `json:"used"`   // that were cooked on
@@ -38,7 +38,7 @@ type Fleet struct {
 	How          string     `json:"how"`
 }
 
-// FleetDay is one day of it.
+// FleetDay is one day of a Fleet.
 type FleetDay struct {
 	Day          string  `json:"day"`
 	Stoves       int     `json:"stoves"`

@@ -32,24 +32,26 @@ const (
 
 // EndpointConfig configures an Endpoint. Tools, Source and ReadSurvey are needed.
 type EndpointConfig struct {
-	// Tools are those of the user of a context, which carries a tool.Context.
+	// Tools returns the tools of the user of a context, which carries a
+	// tool.Context.
 	Tools func(ctx context.Context) []tool.Tool
-	// Wrapped gives tools as they are to be run. Nil: as they are.
+	// Wrapped returns tools in the form in which they are run. Nil: unchanged.
 	Wrapped func([]tool.Tool) []tool.Tool
-	// Source is where twins and surveys are read.
+	// Source reads twins and surveys.
 	Source lookup.Source
 	// ReadSurvey reads a survey as the caller of ctx, as JSON.
 	ReadSurvey func(ctx context.Context, id string) ([]byte, error)
-	// Origin reports whether pages of an origin may call, beside those of this server.
+	// Origin reports whether pages of an origin may call, besides those of this
+	// server.
 	Origin  func(origin string) bool
 	Public  string // base address of this server, if it has one
 	Version string
 	Log     *slog.Logger // nil: silent
 }
 
-// Endpoint answers MCP clients: it is the oracle's tools for others. It offers tools
-// that read, and none of other MCP servers: nobody could grant or confirm anything
-// else here. It is safe for concurrent use.
+// Endpoint serves MCP clients: it offers the oracle's tools to them. It offers tools
+// that only read, and none of other MCP servers, because nobody could grant or
+// confirm anything else here. It is safe for concurrent use.
 type Endpoint struct {
 	cfg     EndpointConfig
 	handler http.Handler
@@ -143,8 +145,9 @@ func onlyFew(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// checkOrigin refuses pages of other sites, as the protocol asks for. "*" in the
-// setting for pages does not count: it lets nobody use what a browser keeps.
+// checkOrigin refuses pages of other sites, as the protocol requires. "*" in the
+// setting for pages does not count, because it lets nobody use a browser's
+// credentials.
 func (s *Endpoint) checkOrigin(r *http.Request) error {
 	origin := r.Header.Get("Origin")
 	if origin == "" || s.cfg.Origin != nil && s.cfg.Origin(origin) || sameHost(origin, r.Host) || s.cfg.Public != "" && sameOrigin(origin, s.cfg.Public) {
@@ -153,8 +156,8 @@ func (s *Endpoint) checkOrigin(r *http.Request) error {
 	return fault.New(fault.Forbidden, "ORIGIN_FORBIDDEN", "Pages of this origin may not use MCP here. An operator can add the origin to CORS_ORIGIN.")
 }
 
-// sameHost reports whether a page comes from the host it calls. The scheme is left to
-// the proxy before us, which knows it.
+// sameHost reports whether a page comes from the host it calls. The scheme is not
+// compared, because only the proxy before us knows it.
 func sameHost(origin, host string) bool {
 	u, err := url.Parse(origin)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && host != "" && strings.EqualFold(u.Host, host)
@@ -176,7 +179,7 @@ func (s *Endpoint) server(ctx context.Context) *sdk.Server {
 		Instructions: instructions, CompletionHandler: q.complete,
 		// What one caller sees is not for another.
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
-		// Nothing is announced: there is no session to announce it to.
+		// There are no notifications: there is no session to send them to.
 		Capabilities: &sdk.ServerCapabilities{
 			Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{},
 			Completions: &sdk.CompletionCapabilities{},

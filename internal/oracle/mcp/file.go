@@ -38,10 +38,10 @@ type serverSpec struct {
 	Workspaces []string `yaml:"workspaces"`
 }
 
-// Open reads the servers of the operator from a file in YAML or JSON; "" is none.
-// protected names servers whose tools need an invocation, beside those of which the
-// file says so; home is the workspace that may use a server of which the file does
-// not say who may. The error names everything that is wrong.
+// Open reads the operator's servers from a file in YAML or JSON; "" means none.
+// protected names servers whose tools need an invocation, in addition to those
+// marked in the file; home is the workspace that may use a server for which the
+// file names none. The error names everything that is wrong.
 func Open(path string, protected []string, home string) ([]Server, error) {
 	var spec fileSpec
 	if path != "" {
@@ -87,10 +87,10 @@ func read(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// plainError is what is wrong with a file, and where, without the lines around it:
-// they may hold a secret.
+// plainError is what is wrong with a file, and where, without the surrounding
+// lines, which may hold a secret.
 func plainError(err error) string {
-	if e, ok := err.(yaml.Error); ok { //nolint:errorlint // what the library returns as it is
+	if e, ok := err.(yaml.Error); ok { //nolint:errorlint // the library returns it unwrapped
 		if tk := e.GetToken(); tk != nil && tk.Position != nil {
 			return fmt.Sprintf("line %d: %s", tk.Position.Line, e.GetMessage())
 		}
@@ -99,7 +99,7 @@ func plainError(err error) string {
 	return "is not valid"
 }
 
-// server is the server of an entry, and what is wrong with the entry.
+// server makes the server of an entry, and says what is wrong with the entry.
 func (e *serverSpec) server(name string) (Server, []string) {
 	s := Server{
 		Name: name, Origin: Operator, Env: e.Env, Dir: e.Dir, URL: e.URL, Headers: e.Headers,

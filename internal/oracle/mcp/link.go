@@ -17,7 +17,7 @@ const (
 	protocol = "2025-11-25"
 
 	connectTime = 15 * time.Second // to connect and to list tools, each
-	listAge     = 5 * time.Minute  // after which tools are listed anew
+	listAge     = 5 * time.Minute  // after which tools are listed again
 	maxPages    = 10               // of a list of tools
 	maxCalls    = 8                // of one server at once
 
@@ -25,8 +25,8 @@ const (
 	maxPause   = 5 * time.Minute
 )
 
-// opener makes the way to a server. What it returns beside the transport is called when
-// the session is over.
+// opener opens the transport to a server. The returned function is called when the
+// session is over.
 type opener func(ctx context.Context, s *Server) (sdk.Transport, func(), error)
 
 // link is the connection with one server: opened when it is needed, opened again when
@@ -38,7 +38,7 @@ type link struct {
 	log    *slog.Logger
 	now    func() time.Time
 	life   func() context.Context // ends with the server: a session outlives the caller that needs it first
-	work   *sync.WaitGroup        // what goes on beside callers
+	work   *sync.WaitGroup        // background work
 	places chan struct{}          // calls under way
 
 	mu       sync.Mutex
@@ -65,8 +65,8 @@ var (
 	errPause  = errors.New("the server failed a moment ago")
 )
 
-// tools are the tools of the server as far as they are known. Without waiting it
-// returns what is known and has the rest looked up meanwhile.
+// tools returns the tools of the server as far as they are known. Without wait
+// it returns the known ones and looks up the rest in the background.
 func (l *link) tools(ctx context.Context, wait bool) ([]offer, error) {
 	busy := l.refresh()
 	if busy != nil && wait {
@@ -96,9 +96,9 @@ func await(ctx context.Context, done <-chan struct{}) error {
 	}
 }
 
-// refresh begins an attempt to connect or to list the tools where one is needed. It
-// returns what is closed when the attempt is over; nil when there is nothing to wait
-// for.
+// refresh begins an attempt to connect or to list the tools if one is needed. The
+// returned channel is closed when the attempt is over; nil when there is nothing to
+// wait for.
 func (l *link) refresh() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -167,7 +167,7 @@ func (l *link) attempt(ctx context.Context) error {
 	return nil
 }
 
-// connect gives the session, a new one when there is none.
+// connect returns the session, a new one if necessary.
 func (l *link) connect(ctx context.Context) (*sdk.ClientSession, error) {
 	l.mu.Lock()
 	session := l.session
@@ -202,7 +202,7 @@ func (l *link) connect(ctx context.Context) (*sdk.ClientSession, error) {
 		end()
 	})
 	if closed {
-		_ = session.Close() // nobody needs it any more
+		_ = session.Close() // it is no longer needed
 		return nil, errClosed
 	}
 	return session, nil
@@ -217,7 +217,7 @@ func (l *link) changed() {
 	}
 }
 
-// drop gives a session up. Its tools stay known.
+// drop gives a session up. Its tools remain known.
 func (l *link) drop(session *sdk.ClientSession) {
 	l.mu.Lock()
 	mine := l.session == session
@@ -241,14 +241,14 @@ func (l *link) close() {
 	}
 }
 
-// lastUsed is when somebody needed the link.
+// lastUsed is when the link was last used.
 func (l *link) lastUsed() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.used
 }
 
-// idle reports whether nobody has needed the link since a moment.
+// idle reports whether the link has been unused since a moment.
 func (l *link) idle(since time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

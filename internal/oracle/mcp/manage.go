@@ -24,12 +24,12 @@ import (
 )
 
 const (
-	maxAbout = 500 // characters of what people say about a server
+	maxAbout = 500 // characters of a description of a server
 	// lookTime is how long a caller waits for the tools of a server.
 	lookTime = 10 * time.Second
 )
 
-// List gives the servers the caller's workspace can use, by name. Fault:
+// List returns the servers that the caller's workspace can use, by name. Fault:
 // KEY_RESTRICTED.
 func (s *Service) List(ctx context.Context) ([]api.MCPServer, error) {
 	c, err := whole(ctx)
@@ -92,8 +92,8 @@ func show(s *Server, r *row) api.MCPServer {
 	return out
 }
 
-// Put stores a server of the caller's workspace in place of any before of its name. Faults: MCP_SERVER_INVALID, MCP_NAME_TAKEN,
-// TOO_MANY_MCP_SERVERS, KEY_RESTRICTED.
+// Put stores a server of the caller's workspace and replaces any of that name. Faults:
+// MCP_SERVER_INVALID, MCP_NAME_TAKEN, TOO_MANY_MCP_SERVERS, KEY_RESTRICTED.
 func (s *Service) Put(ctx context.Context, name string, d api.MCPServerDraft) (out api.MCPServer, err error) {
 	c, err := whole(ctx)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *Service) Put(ctx context.Context, name string, d api.MCPServerDraft) (o
 		r.headers = s.box.Seal(r.bind(), text)
 	}
 	err = s.cfg.DB.InTx(ctx, func(tx *db.Tx) error {
-		// Two who count at once would both find room.
+		// Otherwise two calls at once would both find room.
 		if err := s.cfg.Events.TakeTurn(ctx, tx, r.ws); err != nil {
 			return err
 		}
@@ -180,8 +180,8 @@ func (s *Service) check(name string, d api.MCPServerDraft) error {
 	return c.Err("MCP_SERVER_INVALID", "The MCP server is not valid.")
 }
 
-// Delete removes a server of the caller's workspace and all that was granted of it.
-// Faults: MCP_SERVER_NOT_FOUND, KEY_RESTRICTED.
+// Delete removes a server of the caller's workspace with all its grants. Faults:
+// MCP_SERVER_NOT_FOUND, KEY_RESTRICTED.
 func (s *Service) Delete(ctx context.Context, name string) (out api.MCPServer, err error) {
 	c, err := whole(ctx)
 	if err != nil {
@@ -204,8 +204,9 @@ func (s *Service) Delete(ctx context.Context, name string) (out api.MCPServer, e
 	return out, err
 }
 
-// Tools are the tools of a server, as it describes them now or some minutes ago, by
-// name. Faults: MCP_SERVER_NOT_FOUND, MCP_SERVER_UNREACHABLE, KEY_RESTRICTED.
+// Tools returns the tools of a server, as it described them now or some minutes
+// ago, by name. Faults: MCP_SERVER_NOT_FOUND, MCP_SERVER_UNREACHABLE,
+// KEY_RESTRICTED.
 func (s *Service) Tools(ctx context.Context, name string) ([]api.MCPTool, error) {
 	c, err := whole(ctx)
 	if err != nil {
@@ -269,7 +270,7 @@ func why(err error) string {
 	return "The server at this address does not speak MCP, or refuses our request. Check the path of the address and the headers."
 }
 
-// showTool is a tool as people see it; the zero grant is none.
+// showTool renders a tool for people; the zero grant means none.
 func (s *Service) showTool(ctx context.Context, server *Server, o *offer, g grant) api.MCPTool {
 	out := api.MCPTool{
 		Name: o.name, Original: o.original, Description: o.about, Schema: o.schema, Hash: o.hash, Problem: o.problem,
@@ -295,9 +296,9 @@ func (s *Service) showTool(ctx context.Context, server *Server, o *offer, g gran
 	return out
 }
 
-// Grant lets the oracle use a tool, as its description and schema are now: hash is what
-// the caller has read. Faults: MCP_TOOL_NOT_FOUND, MCP_TOOL_CHANGED, MCP_TOOL_REFUSED, and
-// those of Tools.
+// Grant lets the oracle use a tool with its present description and schema: hash is what
+// the caller has read. Faults: MCP_TOOL_NOT_FOUND, MCP_TOOL_CHANGED, MCP_TOOL_REFUSED,
+// and those of Tools.
 func (s *Service) Grant(ctx context.Context, name, shown, hash string) (out api.MCPTool, err error) {
 	c, err := whole(ctx)
 	if err != nil {
@@ -353,7 +354,7 @@ func toolNotFound() error {
 	return fault.New(fault.NotFound, "MCP_TOOL_NOT_FOUND", "The server has no tool of this name. GET …/tools lists what it has.")
 }
 
-// Revoke takes a grant back; it works when the server does not answer, too. Faults:
+// Revoke removes a grant, even when the server does not answer. Faults:
 // MCP_GRANT_NOT_FOUND, MCP_SERVER_NOT_FOUND, KEY_RESTRICTED.
 func (s *Service) Revoke(ctx context.Context, name, shown string) (out api.MCPGrant, err error) {
 	c, err := whole(ctx)

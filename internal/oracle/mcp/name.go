@@ -14,9 +14,9 @@ const (
 	hashSize = 8    // characters of a hash at the end of a name
 )
 
-// ShownName is the name under which a model knows a tool of a server. One that is too
-// long or has characters which model servers refuse is changed, and ends in a hash of
-// the original: two tools never share a name.
+// ShownName is the name of a server's tool for a model. One that is too long or has
+// characters which model servers refuse is changed, and ends in a hash of the
+// original, so that two tools never share a name.
 func ShownName(server, original string) string {
 	name := server + between + original
 	if tool.ValidName(name) {
@@ -32,10 +32,11 @@ func ShownName(server, original string) string {
 	return name[:min(len(name), maxShown-hashSize-1)] + "_" + hex.EncodeToString(sum[:])[:hashSize]
 }
 
-// Resource is what an invocation of a tool names: the capability is mcp/call on it.
+// Resource is the resource in an invocation of a tool: the capability is mcp/call
+// on it.
 func Resource(oracleDID, server, original string) string {
 	return "ixo:oracle:" + oracleDID + ":mcp/" + server + "/" + original
 }
 
-// Ability is what an invocation of a tool invokes.
+// Ability is the ability in an invocation of a tool.
 const Ability = "mcp/call"

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// endTime is how long a program may take to end by itself.
+	// endTime is how long a program may take to exit.
 	endTime = 2 * time.Second
 	// maxLine is how many bytes of a line a program writes to its log are kept, and
 	// maxLines how many lines of one start.
@@ -27,8 +27,8 @@ const (
 // start, and none of them holds a secret.
 var passed = []string{"PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "SystemRoot"}
 
-// environment is the environment of a program of a server: its own, and nothing of
-// ours but what is harmless.
+// environment is the environment of a server's program: its own, and only harmless
+// variables of ours.
 func environment(s *Server) []string {
 	var out []string
 	for _, name := range passed {
@@ -79,7 +79,7 @@ func program(log *slog.Logger) opener {
 	}
 }
 
-// listen puts what a program says into the log, as far as it is short.
+// listen logs what a program writes, within limits.
 func listen(log *slog.Logger, name string, from io.Reader) {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(make([]byte, 4096), 64<<10)
@@ -91,15 +91,15 @@ func listen(log *slog.Logger, name string, from io.Reader) {
 	_, _ = io.Copy(io.Discard, from) // a line too long ends the scan, not the program
 }
 
-// stop ends a program: it sees the end of its input and may leave by itself; then it
-// is killed, with all it has started.
+// stop ends a program: its input ends and it may exit; then it is killed, with all
+// it has started.
 func stop(cmd *exec.Cmd, in io.Closer, heard <-chan struct{}) {
 	_ = in.Close() // may be closed already
 	timer := time.AfterFunc(endTime, func() { kill(cmd) })
-	<-heard // Wait closes the pipe, and what was said last would be lost
+	<-heard // Wait closes the pipe, and the last output would be lost
 	_ = cmd.Wait()
 	timer.Stop()
-	kill(cmd) // what it has started and left behind
+	kill(cmd) // processes it has started and left behind
 }
 
 // address speaks to a server over HTTP through a client of ours, which guards where it
@@ -114,7 +114,7 @@ func address(guarded *http.Client) opener {
 	}
 }
 
-// signed adds the headers of a server to what is sent to it. The client follows no
+// signed adds the headers of a server to requests to it. The client follows no
 // redirect, so they reach nobody else.
 type signed struct {
 	next    http.RoundTripper

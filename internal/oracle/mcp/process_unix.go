@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// apart gives a program a process group of its own: what it starts can be ended with
-// it, and a Ctrl-C for us is not one for it.
+// apart gives a program a process group of its own, so that what it starts can be
+// ended with it, and a Ctrl-C for us does not reach it.
 func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // kill ends a program and what it has started.

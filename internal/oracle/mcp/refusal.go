@@ -9,14 +9,14 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// maxRefusal is how much of a refusal is told.
+// maxRefusal limits how much of a refusal is passed on.
 const maxRefusal = 300
 
-// inside are the words of our decoder about what it could not read: types of this
-// program, which tell a client nothing.
+// inside matches our decoder's messages about what it could not read: types of
+// this program, which mean nothing to a client.
 var inside = regexp.MustCompile(`(?:unmarshaling|json: cannot unmarshal) .*?Go (?:value|struct field [\w.]+) of type [\w.*\[\]]+`)
 
-// wordless says in a refusal what is wrong, without those words.
+// wordless removes those messages from a refusal.
 func wordless(p []byte) []byte {
 	if !bytes.Contains(p, []byte("Go value of type")) && !bytes.Contains(p, []byte("Go struct field")) {
 		return p
@@ -56,10 +56,10 @@ func (w *refusals) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Unwrap lets what is written reach the client at once.
+// Unwrap lets writes reach the client at once.
 func (w *refusals) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Flush does so for those who ask in the old way.
+// Flush does the same for callers of the old interface.
 func (w *refusals) Flush() {
 	if w.status == 0 {
 		_ = http.NewResponseController(w.ResponseWriter).Flush() // the client is gone when this fails

@@ -16,7 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
-// tick is how often a client that asked for it hears that a tool is at work.
+// tick is how often a client that asked for it is told that a tool is running.
 const tick = time.Second
 
 // request is one request of a client.
@@ -38,7 +38,8 @@ func (q *request) offered() []tool.Tool {
 	var out []tool.Tool
 	for _, t := range q.cfg.Tools(q.base()) {
 		s := t.Spec()
-		// Capabilities are loaded in conversations; here everything is there at once.
+		// Capabilities are loaded in conversations; here everything is always
+		// available.
 		loads := s.Name == tool.LoadName || s.Name == "list_capabilities"
 		if s.Kind == tool.Server && s.ReadOnly && !s.Session && s.Agent == "" && s.Sub == "" && !loads && !IsRemote(t) {
 			out = append(out, t)
@@ -73,7 +74,7 @@ func titleOf(name string) string {
 	return strings.ToUpper(words[:1]) + words[1:]
 }
 
-// call runs a tool, and tells a client that asks for it that it is at work.
+// call runs a tool, and tells a client that asks for it about the progress.
 func (q *request) call(ctx context.Context, t tool.Tool, r *sdk.CallToolRequest) *sdk.CallToolResult {
 	spec := t.Spec()
 	args := jsontext.Value(r.Params.Arguments)
@@ -99,7 +100,8 @@ func (q *request) call(ctx context.Context, t tool.Tool, r *sdk.CallToolRequest)
 	return resultOf(out)
 }
 
-// report tells how long a tool has been at work, until what it returns is called.
+// report tells a client how long a tool has been running, until the returned
+// function is called.
 func report(ctx context.Context, to *sdk.ServerSession, token any) func() {
 	done, ended := make(chan struct{}), make(chan struct{})
 	tell := func(seconds float64) {
@@ -133,7 +135,7 @@ func (q *request) run(ctx context.Context, t tool.Tool, c tool.Call) (out tool.O
 	return t.Run(ctx, c)
 }
 
-// words says what went wrong, in words for a model, without what is nobody's business.
+// words says what went wrong, in words for a model, without internals.
 func (q *request) words(ctx context.Context, name string, err error) string {
 	f := fault.As(err)
 	switch {
@@ -167,7 +169,7 @@ func resultOf(o tool.Output) *sdk.CallToolResult {
 	return res
 }
 
-// refusal turns an error into one of the protocol, without what is nobody's business.
+// refusal turns an error into one of the protocol, without internals.
 func (q *request) refusal(ctx context.Context, err error) error {
 	if f := fault.As(err); f != nil && f.Kind != fault.Internal {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: f.Message}

@@ -25,7 +25,7 @@ const (
 	mediaType  = "application/json"
 )
 
-// Scopes of what is read.
+// The scopes for reading.
 const (
 	readTwins   = "entities:read"
 	readSurveys = "surveys:read"

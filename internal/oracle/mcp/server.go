@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Limits of what servers may be and give.
+// Limits of servers and their answers.
 const (
 	maxServerName = 32
 	maxHeaders    = 10
@@ -40,16 +40,16 @@ const (
 	remote = "http"
 )
 
-// allWorkspaces in Server.Workspaces stands for every one.
+// allWorkspaces in Server.Workspaces means every one.
 const allWorkspaces = "*"
 
-// Server is an MCP server as somebody has named it: a program, or an address.
+// Server is a configured MCP server: a program, or an address.
 type Server struct {
 	Name   string
 	Origin string // Operator or Workspace
 
 	Command []string          // the program and its arguments
-	Env     map[string]string // of the program, beside a few harmless variables of ours
+	Env     map[string]string // of the program, besides a few harmless variables of ours
 	Dir     string            // in which it starts; the folder of temporary files by default
 
 	URL     string
@@ -107,8 +107,8 @@ var ownHeaders = []string{
 	"Last-Event-Id", "Origin", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "User-Agent",
 }
 
-// checkHeader says what is wrong with a header that is sent to a server, "" when
-// nothing is. It never repeats the value.
+// checkHeader says what is wrong with a header for a server, "" for nothing. It
+// never repeats the value.
 func checkHeader(name, value string) string {
 	known := http.CanonicalHeaderKey(name)
 	switch {
@@ -122,7 +122,7 @@ func checkHeader(name, value string) string {
 	return ""
 }
 
-// checkAddress says what is wrong with the form of an address, "" when nothing is.
+// checkAddress says what is wrong with the form of an address, "" for nothing.
 func checkAddress(raw string) string {
 	u, err := url.Parse(raw)
 	switch {

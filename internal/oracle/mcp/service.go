@@ -25,18 +25,18 @@ const (
 )
 
 const (
-	// MaxServers is how many servers of its own a workspace has.
+	// MaxServers limits the servers of a workspace.
 	MaxServers = 20
 	maxGrants  = 10_000
 	maxLinks   = 256              // with servers of workspaces, at once
 	idleTime   = 10 * time.Minute // after which such a link is closed
 )
 
-// Client sends requests and guards where they go. The outbound client is one.
+// Client sends requests and guards their targets. The outbound client is one.
 type Client interface {
 	HTTP() *http.Client
 	// CheckURL refuses addresses that HTTP would not send to, as far as the text of the
-	// URL shows.
+	// URL shows it.
 	CheckURL(raw string) (*url.URL, error)
 }
 
@@ -51,15 +51,16 @@ type Config struct {
 	Trusted   Client   // reaches the addresses of the operator
 	Guarded   Client   // reaches those of workspaces
 
-	// AsUser gives what follows the rights of the user of the run, who needs a scope.
+	// AsUser returns a context with the rights of the user of the run, who needs a
+	// scope.
 	AsUser func(ctx context.Context, scope string) (context.Context, error)
-	// Claims reports whether a token of a user, who has sent it for this run, invokes an
-	// ability on a resource.
+	// Claims returns nil if a token that a user has sent for this run invokes an ability
+	// on a resource.
 	Claims func(ctx context.Context, user, token, can, with string) error
 	// Taken reports whether a tool of the server or of a plugin has a name.
 	Taken func(ctx context.Context, name string) bool
-	// Seals are what tools were when the user of a run granted them for its conversation,
-	// by name. Nil: users grant nothing.
+	// Seals returns the seals of tools at the time the user of a run granted them for its
+	// conversation, by name. Nil: users grant nothing.
 	Seals func(ctx context.Context) (map[string]string, error)
 
 	Log *slog.Logger     // nil: silent
@@ -91,7 +92,7 @@ func New(ctx context.Context, c Config) *Service {
 }
 
 // Serve connects with the servers of the operator, so that no run waits for them, and
-// closes what nobody uses, until ctx ends.
+// closes unused connections, until ctx ends.
 func (s *Service) Serve(ctx context.Context) error {
 	for i := range s.cfg.Servers {
 		s.linkOf("", s.cfg.Servers[i]).refresh()
@@ -125,7 +126,8 @@ func (s *Service) Close(ctx context.Context) error {
 	return await(ctx, done)
 }
 
-// linkOf is the connection with a server; ws is that of a server of a workspace.
+// linkOf is the connection with a server; ws is its workspace if it is a
+// workspace's own.
 func (s *Service) linkOf(ws string, server Server) *link {
 	open, key := program(s.cfg.Log), "\n"+server.Name
 	switch {
@@ -163,7 +165,7 @@ func (s *Service) makeRoom() {
 	}
 }
 
-// sweep closes the links with servers of workspaces that nobody has used for a while.
+// sweep closes unused links with servers of workspaces.
 func (s *Service) sweep(age time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -84,7 +84,8 @@ func count(ctx context.Context, q db.Querier, ws string) (n int, err error) {
 	return n, nil
 }
 
-// put stores r in place of what has its name, and sets what the store decides.
+// put stores r, replaces any server of its name, and sets what the store
+// decides.
 func put(ctx context.Context, tx *db.Tx, r *row) error {
 	err := tx.QueryRow(ctx, putRow, r.ws, r.name, r.url, r.description, r.headers, r.timeoutMS, r.updated).Scan(&r.revision, &r.created)
 	if err != nil {
@@ -104,7 +105,7 @@ func remove(ctx context.Context, tx *db.Tx, ws, name string) error {
 	return nil
 }
 
-// grant is a tool that somebody lets the oracle use.
+// grant is a tool that the oracle may use.
 type grant struct {
 	server, tool, hash, by string
 	at                     time.Time
@@ -117,7 +118,7 @@ func scanGrant(g *grant, from db.Row) error {
 	return err
 }
 
-// findGrant gives the grant of a tool, nil when there is none.
+// findGrant reads the grant of a tool, nil when there is none.
 func findGrant(ctx context.Context, q db.Querier, ws, server, original string) (*grant, error) {
 	g := &grant{}
 	err := scanGrant(g, q.QueryRow(ctx, selectGrant, ws, server, original))
@@ -166,7 +167,7 @@ func (r *row) server(open func(bind string, sealed []byte) ([]byte, error)) (Ser
 		return s, fmt.Errorf("open the headers of an MCP server: %w", err)
 	}
 	if err := json.Unmarshal(text, &s.Headers); err != nil {
-		return s, errors.New("read the headers of an MCP server") // without what they are
+		return s, errors.New("read the headers of an MCP server") // without their values
 	}
 	return s, nil
 }

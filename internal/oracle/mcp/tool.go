@@ -25,9 +25,9 @@ const (
 	maxRunTools = 128
 )
 
-// ForRun are the tools of MCP servers that the user of a run may have called. It is a
-// source for tool.Registry: ctx carries a tool.Context. For a preview it waits for
-// nobody.
+// ForRun returns the tools of MCP servers that the user of a run may use. It is a
+// source for tool.Registry: ctx carries a tool.Context. For a preview it does not
+// wait.
 func (s *Service) ForRun(ctx context.Context) []tool.Tool {
 	about := tool.From(ctx)
 	if about.User == "" {
@@ -122,8 +122,8 @@ func IsRemote(t tool.Tool) bool {
 
 func (t *remoteTool) readOnly() bool { return slices.Contains(t.server.ReadOnly, t.offer.original) }
 
-// Spec describes the tool. What its server says about it is shown once somebody has
-// stood up for it: words of strangers are not put before a model.
+// Spec describes the tool. Its server's description is included once somebody has
+// granted the tool: words of strangers are not put before a model.
 func (t *remoteTool) Spec() tool.Spec {
 	s := tool.Spec{Name: t.offer.name, Timeout: t.server.wait(), ReadOnly: t.readOnly()}
 	if t.granted || t.readOnly() || t.server.Protected {
@@ -158,7 +158,7 @@ func (t *remoteTool) MayPermit(ctx context.Context) error {
 }
 
 // Permitted reports that the user is not asked before a call: because it may run, or
-// because their word would not count and it refuses by itself.
+// because their permission would not count and the tool refuses.
 func (t *remoteTool) Permitted(ctx context.Context) bool {
 	who, err := t.s.caller(ctx)
 	if err != nil || t.MayPermit(ctx) != nil {

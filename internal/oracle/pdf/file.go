@@ -22,7 +22,7 @@ type work struct {
 	short  bool // there was not enough
 }
 
-// step takes a step. There are none left when it is false.
+// step takes a step. It returns false when there are none left.
 func (w *work) step() bool {
 	w.steps--
 	if w.taken++; w.taken%1024 == 0 && w.over() != nil {
@@ -64,7 +64,8 @@ func open(raw []byte, w *work) *file {
 	return f
 }
 
-// find looks for objects. One that is defined again counts as it is there.
+// find looks for objects. If one is defined again, each definition counts where
+// it is.
 func (f *file) find() {
 	for at := 0; f.work.step(); {
 		i := bytes.Index(f.in[at:], []byte("obj"))
@@ -271,7 +272,7 @@ func (f *file) body(rest []byte, head dict) []byte {
 }
 
 // unpack undoes the filters of a stream, as far as the work allows. A filter that is
-// none of texts gives nothing.
+// not for text gives nothing.
 func (f *file) unpack(s *stream) []byte {
 	out := f.limit(s.raw)
 	for _, each := range f.list(s.head["Filter"]) {

@@ -22,7 +22,7 @@ type font struct {
 // maxCodes is how many codes of a font are looked at.
 const maxCodes = 1 << 16
 
-// unknown is a character nobody can read.
+// unknown replaces a character that cannot be read.
 const unknown = string(utf8.RuneError)
 
 func (f *file) font(d dict) *font {
@@ -190,7 +190,8 @@ func (f *file) toUnicode(out *font, table []byte) {
 	}
 }
 
-// span enters a row of codes, with one text that goes on or with one for each.
+// span adds a range of codes, with one text that is incremented or with one for
+// each.
 func (o *font) span(from, to, text any, w *work) {
 	low, ok := from.(string)
 	high, also := to.(string)

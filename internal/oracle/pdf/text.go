@@ -31,7 +31,7 @@ var (
 	ErrNoText = errors.New("pdf: no text")
 )
 
-// Text gives the text of a file, at least most bytes of it where there is more, and
+// Text returns the text of a file, at least most bytes of it if there is more, and
 // whether that is all. It ends early when ctx does.
 func Text(ctx context.Context, raw []byte, most int) (text string, whole bool, err error) {
 	defer func() {
@@ -65,7 +65,7 @@ func read(w *work, raw []byte, most int) (text string, whole bool, err error) {
 // ligatures are letters that are two.
 var ligatures = strings.NewReplacer("\ufb00", "ff", "\ufb01", "fi", "\ufb02", "fl", "\ufb03", "ffi", "\ufb04", "ffl", "\u00a0", " ", "\u00ad", "")
 
-// shown drops what is no character but an order to a printer.
+// shown drops control characters for printers.
 func shown(c rune) rune {
 	if c != '\n' && unicode.IsControl(c) {
 		return -1
@@ -296,7 +296,7 @@ func (p *page) move(x, y float64) {
 	p.text = p.line
 }
 
-// advance goes on in the line.
+// advance moves along the line.
 func (p *page) advance(x float64) { p.text = matrix{1, 0, 0, 1, x * p.state.scale, 0}.after(p.text) }
 
 func (p *page) setFont(args []any, size float64) {

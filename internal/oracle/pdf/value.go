@@ -10,13 +10,13 @@ import (
 // What there is in a PDF: nil, bool, float64, string, and these.
 type (
 	name  string
-	ref   int // an object by its number; generations are not told apart
+	ref   int // an object by its number; generations are ignored
 	array []any
 	dict  map[name]any
 	word  string // an operator, or what closes an array or a dictionary
 )
 
-// stream is a dictionary with bytes, as they are in the file.
+// stream is a dictionary with its raw bytes.
 type stream struct {
 	head dict
 	raw  []byte
@@ -27,8 +27,7 @@ const (
 	kept     = 3 * inStep // what a value costs that is kept, in bytes that are read
 )
 
-// scanner reads values. It never fails: what is wrong is skipped, and the work it may
-// do is bounded.
+// scanner reads values. It never fails: errors are skipped, and its work is bounded.
 type scanner struct {
 	in   []byte
 	at   int
@@ -114,7 +113,7 @@ func (s *scanner) next() byte {
 	return 0
 }
 
-// regular reads what goes on until a space or a delimiter.
+// regular reads until a space or a delimiter.
 func (s *scanner) regular() []byte {
 	from := s.at
 	for s.at < len(s.in) && !isSpace(s.in[s.at]) && !isDelimiter(s.in[s.at]) {
@@ -178,7 +177,7 @@ func (s *scanner) reference(first []byte) (ref, bool) {
 		return 0, false
 	}
 	i := s.at
-	defer func() { s.work.spend(i - s.at) }() // what was looked at in vain
+	defer func() { s.work.spend(i - s.at) }() // what was searched in vain
 	for ; i < len(s.in) && isSpace(s.in[i]); i++ {
 	}
 	from := i
@@ -252,7 +251,7 @@ func (s *scanner) hex() string {
 	return string(out)
 }
 
-// escapes are the letters that stand for others after a backslash.
+// escapes are the letters with a meaning after a backslash.
 var escapes = map[byte]byte{'n': '\n', 'r': '\r', 't': '\t', 'b': '\b', 'f': '\f'}
 
 func (s *scanner) literal() string {
@@ -275,7 +274,7 @@ func (s *scanner) literal() string {
 	return string(out)
 }
 
-// escape reads what stands after a backslash, and stays on its last byte.
+// escape reads what follows a backslash, and stays on its last byte.
 func (s *scanner) escape(out []byte) []byte {
 	s.at++
 	if s.at >= len(s.in) {

@@ -17,12 +17,12 @@ const (
 	textExpired = "The user did not answer within five minutes, which counts as a refusal. Nothing was changed."
 )
 
-// textNobody is what a model is told where nobody can be asked.
+// textNobody is what a model is told when nobody can be asked.
 func textNobody(name string) string {
 	return "The tool changes something, and nobody can be asked here whether it may. Nothing was changed. The user can allow it beforehand with PUT /grants/" + name + "."
 }
 
-// Guard puts a question before every tool of a run that changes something.
+// Guard makes every tool of a run that changes something ask first.
 func (s *Service) Guard(tools []tool.Tool, a tool.Asker) []tool.Tool {
 	out := make([]tool.Tool, len(tools))
 	for i, t := range tools {
@@ -67,8 +67,8 @@ func (g *guarded) Run(ctx context.Context, c tool.Call) (tool.Output, error) {
 	return g.Tool.Run(ctx, c)
 }
 
-// allow finds out whether a call may run; it gives the refusal when not. worded says
-// that the user has permitted it, not somebody for them.
+// allow finds out whether a call may run; it returns the refusal if not. worded
+// means that the user has permitted it, rather than another on their behalf.
 func (g *guarded) allow(ctx context.Context, c tool.Call) (worded bool, refusal string, err error) {
 	if g.signed(ctx, c.Name) {
 		return false, "", nil
@@ -99,7 +99,7 @@ func (g *guarded) allow(ctx context.Context, c tool.Call) (worded bool, refusal 
 	return refusal == "" && err == nil, refusal, err
 }
 
-// seal is what a word of the user is for beside the name of the tool.
+// seal is what a user's permission is for, besides the name of the tool.
 func (g *guarded) seal() string {
 	if f, ok := tool.AsForeign(g.Tool); ok {
 		return f.Seal()
@@ -167,8 +167,8 @@ func (g *guarded) ask(ctx context.Context, c tool.Call) (refusal string, err err
 }
 
 // leave closes a question that nobody waits for any more, so that no later answer
-// counts. One that a restart has cut off stays: its answer counts for the same call
-// of the next run.
+// counts. One that a restart has interrupted stays: its answer counts for the same
+// call of the next run.
 func (g *guarded) leave(ctx context.Context, r *row, err error) error {
 	if cause := context.Cause(ctx); cause == nil || g.by.Ended != nil && !g.by.Ended(cause) {
 		return err
@@ -183,7 +183,7 @@ func (g *guarded) askPage(ctx context.Context, q tool.Question) {
 	}
 }
 
-// tell shows how a question stands, where somebody looks.
+// tell shows the state of a question, if anybody is looking.
 func (g *guarded) tell(q tool.Question) error {
 	if g.by.Tell == nil {
 		return nil

@@ -30,7 +30,7 @@ const (
 	usualLook = time.Second
 	// usualTime is how long a tool that names no time may run once permitted.
 	usualTime = 30 * time.Second
-	// kept is how long a question that has ended can still be read.
+	// kept is how long an ended question can still be read.
 	kept = 24 * time.Hour
 	// maxGrants is how many grants a user may have.
 	maxGrants = 1000
@@ -42,8 +42,8 @@ const (
 type Config struct {
 	DB   *db.DB
 	Chat *chat.Store
-	// Claims reports, by no error, whether a token that a user sent is for a call of a
-	// tool. Nil: no token permits anything.
+	// Claims returns nil if a token that a user sent is for a call of a tool. Without
+	// it no token permits anything.
 	Claims func(ctx context.Context, did, token, name string) error
 	Wait   time.Duration    // for an answer; 5 minutes
 	Look   time.Duration    // between looks for one given elsewhere; 1 s
@@ -58,7 +58,7 @@ type Service struct {
 	waiting map[place]chan struct{} // closed when decided here
 }
 
-// New makes a Service whose rows go with their conversations.
+// New makes a Service whose rows are removed with their conversations.
 func New(c Config) *Service {
 	if c.Wait <= 0 {
 		c.Wait = usualWait
@@ -73,12 +73,12 @@ func New(c Config) *Service {
 	return &Service{cfg: c, waiting: map[place]chan struct{}{}}
 }
 
-// Part is what goes with conversations, for a store of conversations without a
-// Service.
+// Part is what is removed with conversations, for a store of conversations
+// without a Service.
 func Part() chat.Part { return chat.Part{Shrink: shrink, Blank: blank, Left: left} }
 
-// Find reads a question of a user. What is missing and what is somebody else's
-// look alike: CONFIRMATION_NOT_FOUND.
+// Find reads a question of a user. One that does not exist and one of somebody
+// else look alike: CONFIRMATION_NOT_FOUND.
 func (s *Service) Find(ctx context.Context, user, run, call string) (tool.Question, error) {
 	r, err := find(ctx, s.cfg.DB, user, place{run, call})
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *Service) Find(ctx context.Context, user, run, call string) (tool.Questi
 	return r.show(s.now()), nil
 }
 
-// Waiting lists the questions of a run of a user that still wait.
+// Waiting lists the open questions of a run of a user.
 func (s *Service) Waiting(ctx context.Context, user, run string) ([]tool.Question, error) {
 	now := s.now()
 	rows, err := waiting(ctx, s.cfg.DB, user, run, now)
@@ -102,7 +102,7 @@ func (s *Service) Waiting(ctx context.Context, user, run string) ([]tool.Questio
 }
 
 // Decide answers a question of a user. Faults: CONFIRMATION_NOT_FOUND,
-// CONFIRMATION_DECIDED when it was answered otherwise before, and
+// CONFIRMATION_DECIDED when it was answered differently before, and
 // CONFIRMATION_EXPIRED.
 func (s *Service) Decide(ctx context.Context, user, run, call string, yes bool) (tool.Question, error) {
 	state := tool.QuestionRefused
@@ -130,8 +130,8 @@ func (s *Service) Decide(ctx context.Context, user, run, call string, yes bool) 
 	return q, nil
 }
 
-// Close refuses what waits in a conversation of a user, and what was confirmed there and
-// not used: she has stopped it. What is not hers stays as it is.
+// Close refuses the open questions of a user's conversation, and unused confirmations in
+// it, because the user has stopped it. It changes nothing of other users.
 func (s *Service) Close(ctx context.Context, user, sessionID string) error {
 	session, err := s.cfg.Chat.Number(ctx, user, sessionID)
 	if fault.KindOf(err) == fault.NotFound {
@@ -177,8 +177,8 @@ func (s *Service) put(ctx context.Context, user string, session int64, g tool.Gr
 	return err
 }
 
-// Seals are what the tools of strangers were when a user granted them for a
-// conversation, by tool.
+// Seals returns the seals of foreign tools at the time a user granted them for
+// a conversation, by tool.
 func (s *Service) Seals(ctx context.Context, user, sessionID string) (map[string]string, error) {
 	session, err := s.session(ctx, user, sessionID)
 	if err != nil || session == 0 {
@@ -187,7 +187,7 @@ func (s *Service) Seals(ctx context.Context, user, sessionID string) (map[string
 	return seals(ctx, s.cfg.DB, user, session, s.now())
 }
 
-// Withdraw takes a grant back. One that is not there is GRANT_NOT_FOUND.
+// Withdraw removes a grant. The fault is GRANT_NOT_FOUND.
 func (s *Service) Withdraw(ctx context.Context, user, sessionID, name string) error {
 	session, err := s.session(ctx, user, sessionID)
 	if err != nil {
@@ -208,7 +208,7 @@ func (s *Service) session(ctx context.Context, user, id string) (int64, error) {
 	return s.cfg.Chat.Number(ctx, user, id)
 }
 
-// closed says why a question takes no answer any more.
+// closed says why a question no longer accepts an answer.
 func closed(status string) string {
 	if status == tool.QuestionRefused {
 		return "it was refused, or the run that asked it was stopped"
@@ -222,8 +222,8 @@ func notFound() error {
 	return fault.New(fault.NotFound, "CONFIRMATION_NOT_FOUND", "No question of this run has this id.")
 }
 
-// bound is what a confirmation is for: a tool, what it is, and its arguments in
-// canonical form.
+// bound is what a confirmation is bound to: a tool, its seal, and its arguments
+// in canonical form.
 func bound(c tool.Call, seal string) string {
 	args := c.Args.Clone()
 	if args.Canonicalize() != nil {

@@ -163,7 +163,7 @@ func grants(ctx context.Context, d *db.DB, user string, now int64) ([]tool.Grant
 	})
 }
 
-// seals are the hashes of what is granted for a conversation alone, by tool.
+// seals returns the seals of what is granted for a conversation alone, by tool.
 func seals(ctx context.Context, d *db.DB, user string, session, now int64) (map[string]string, error) {
 	rows, err := d.Query(ctx, sealsText, session, user, now, maxGrants)
 	list, err := db.Collect(rows, err, "list grants", func(g *tool.Grant, from db.Row) error { return from.Scan(&g.Tool, &g.Hash) })
@@ -205,7 +205,7 @@ func dropGrant(ctx context.Context, d *db.DB, user string, session int64, name s
 	return n == 1, db.Wrap("remove grant", err)
 }
 
-// shrink removes what is kept of a deleted conversation.
+// shrink removes the rows of a deleted conversation.
 func shrink(ctx context.Context, tx *db.Tx, session int64, limit int) (int64, error) {
 	n, err := tx.Exec(ctx, shrinkText, session, limit)
 	if err != nil {
@@ -215,8 +215,8 @@ func shrink(ctx context.Context, tx *db.Tx, session int64, limit int) (int64, er
 	return n + more, db.Wrap("remove grants", err)
 }
 
-// blank removes the questions of a conversation that came to know of somebody who
-// is erased: their arguments may name her.
+// blank removes the questions of a conversation that refers to an erased person,
+// because their arguments may name the person.
 func blank(ctx context.Context, tx *db.Tx, from chat.Begun) error {
 	_, err := tx.Exec(ctx, blankText, from.Session)
 	return db.Wrap("remove questions", err)

@@ -9,7 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 )
 
-// ErrErased stops a run that knows of somebody who was erased meanwhile.
+// ErrErased stops a run that refers to a person who was erased meanwhile.
 var ErrErased = errors.New("somebody the run knows of was erased")
 
 const (
@@ -18,13 +18,13 @@ const (
 	removeFramesText = `DELETE FROM oracle_frames WHERE run = $1`
 )
 
-// Part is what runs keep of conversations, for a store of conversations
-// without a Manager: what must go with them.
+// Part is what runs store about conversations, for a store of conversations
+// without a Manager: it must be removed with them.
 func Part() chat.Part { return chat.Part{Shrink: shrink, Blank: blank} }
 
-// Note notes the DIDs in what a tool of the run was given and has returned,
-// before anything of it is stored. It ends the run with ErrErased when one of
-// them was erased since the run began.
+// Note notes the DIDs in a tool's input and output, before any of it is stored.
+// It ends the run with ErrErased when one of them was erased since the run
+// began.
 func (r *Run) Note(ctx context.Context, texts ...string) error {
 	dids := chat.Known(r.user, texts...)
 	if len(dids) == 0 {
@@ -45,9 +45,9 @@ func (r *Run) Note(ctx context.Context, texts ...string) error {
 	return err
 }
 
-// blank takes the frames of the runs of a session from a turn on away. What is
-// left of one that has ended says how; one at work stores nothing any more but
-// its end.
+// blank removes the frames of the runs of a session from a turn on. What
+// remains of an ended run says how it ended; one in progress stores nothing
+// more but its end.
 func blank(ctx context.Context, tx *db.Tx, from chat.Begun) error {
 	all, err := listToBlank(ctx, tx, from)
 	if err != nil {

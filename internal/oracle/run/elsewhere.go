@@ -15,7 +15,7 @@ import (
 // session.
 const (
 	wordWake  = "wake"  // it has stored something
-	wordAbort = "abort" // its user wants it stopped
+	wordAbort = "abort" // its user wants it to stop
 	wordGone  = "gone"  // the session was deleted
 )
 
@@ -26,8 +26,8 @@ const (
 	whyDeleted  = "deleted"
 )
 
-// reason is the cause a word stands for. One that is not known, of a newer
-// instance perhaps, stops the run all the same.
+// reason is the cause for a word. An unknown one, perhaps of a newer instance,
+// stops the run all the same.
 func reason(word string) error {
 	switch word {
 	case whyReplaced:
@@ -38,15 +38,15 @@ func reason(word string) error {
 	return ErrAborted
 }
 
-// tell has other instances, where there are any, hear a word.
+// tell sends a word to the other instances, if there are any.
 func (c *Config) tell(ctx context.Context, word, id string) {
 	if !c.Alone {
 		c.Publish(ctx, word+" "+id)
 	}
 }
 
-// Receive takes what another instance has published. missed means that words
-// were lost: anything may be new.
+// Receive takes a message of another instance. missed means that messages were
+// lost: anything may be new.
 func (m *Manager) Receive(ctx context.Context, payload string, missed bool) {
 	if missed {
 		m.cfg.Chat.ForgetAll()
@@ -76,7 +76,7 @@ type wakers struct {
 	chans map[string]map[chan struct{}]struct{} // by run
 }
 
-// wake has those who follow the rows of a run look again.
+// wake makes the readers of a run's rows look again.
 func (w *wakers) wake(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -96,8 +96,8 @@ func (w *wakers) wakeAll() {
 	}
 }
 
-// listen has a channel hear when a run in another process has stored
-// something, until forget is called.
+// listen sends to a channel when a run in another process has stored something,
+// until forget is called.
 func (w *wakers) listen(id string, ch chan struct{}) (forget func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -115,7 +115,7 @@ func (w *wakers) listen(id string, ch chan struct{}) (forget func()) {
 	}
 }
 
-// nudge wakes whoever waits for a channel of one place. It never waits.
+// nudge wakes the reader of a channel with one place. It never blocks.
 func nudge(ch chan struct{}) {
 	select {
 	case ch <- struct{}{}:
@@ -123,9 +123,9 @@ func nudge(ch chan struct{}) {
 	}
 }
 
-// Abort stops the run of a session of the user, wherever it is. It reports
-// false when none is at work, or the session is somebody else's. It does not
-// wait for the end, which joined clients hear.
+// Abort stops the run of a session of the user, wherever it is. It returns
+// false when none is in progress, or the session is somebody else's. It does
+// not wait for the end, which joined clients are told about.
 func (m *Manager) Abort(ctx context.Context, user, session string) (bool, error) {
 	m.mu.Lock()
 	r := m.sessions[place{user, session}]
@@ -144,7 +144,7 @@ func (m *Manager) Abort(ctx context.Context, user, session string) (bool, error)
 }
 
 // AbortRun stops one run of the user, wherever it is, and no newer one of its
-// session. It reports as Abort does.
+// session. Its result is that of Abort.
 func (m *Manager) AbortRun(ctx context.Context, user, id string) (bool, error) {
 	if r := m.known(id); r != nil {
 		return r.user == user && r.stop(ErrAborted), nil
@@ -158,8 +158,8 @@ func (m *Manager) AbortRun(ctx context.Context, user, id string) (bool, error) {
 	return m.order(ctx, id, whyAborted)
 }
 
-// order asks whoever has a run to stop it: in its row, for certain, and over
-// the bus, for speed. It reports whether the run is still at work.
+// order asks the instance that has a run to stop it: in its row, for certainty,
+// and over the bus, for speed. It reports whether the run is still in progress.
 func (m *Manager) order(ctx context.Context, id, why string) (live bool, err error) {
 	err = m.cfg.DB.InTx(ctx, func(tx *db.Tx) (err error) {
 		live, err = requestAbort(ctx, tx, id, why)
@@ -184,7 +184,7 @@ func (m *Manager) obeyAll(ctx context.Context) error {
 	return err
 }
 
-// obey stops a run of this instance, for a reason in the words of a row.
+// obey stops a run of this instance, for a reason from a row.
 func (m *Manager) obey(id, why string) {
 	if r := m.known(id); r != nil {
 		r.stop(reason(why))

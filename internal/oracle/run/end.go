@@ -12,8 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 )
 
-// How long an end that cannot be stored is tried again. Then the run is left
-// to recovery.
+// How long storing an end is retried. After that the run is left to recovery.
 const (
 	endTries   = 8
 	endBackoff = 100 * time.Millisecond
@@ -67,13 +66,12 @@ type ending struct {
 	endSeq  int64
 	lastSeq int64
 	said    []chat.Entry
-	account *Account // what it used; nil: it is not known
+	account *Account // what it used; nil: unknown
 	now     int64
 }
 
 // say sets what goes into the history. An interrupted run has an answer there
-// also when nothing of it was stored: who reads it must see that none will
-// come.
+// even when none of it was stored, so that readers see that none will come.
 func (e *ending) say(messages []llm.Message, at time.Time) (err error) {
 	if e.said, err = chat.Answered(messages, markOf(e.status), at); err != nil || len(e.said) > 0 || e.status != Interrupted {
 		return err
@@ -82,8 +80,8 @@ func (e *ending) say(messages []llm.Message, at time.Time) (err error) {
 	return err
 }
 
-// end stores the answer and the last frames of a run, together, and lets the
-// readers have them. A nil result means that the work did not return.
+// end stores the answer and the last frames of a run, together, and releases
+// them to the readers. A nil result means that the work did not return.
 func (m *Manager) end(ctx context.Context, r *Run, res *Result) {
 	var said []llm.Message
 	if res == nil {
@@ -105,9 +103,9 @@ func (m *Manager) end(ctx context.Context, r *Run, res *Result) {
 	m.cfg.tell(ctx, wordWake, r.id)
 }
 
-// closeFrames takes no more frames and adds the last ones, in segments of
-// their own: the ends of open tools, the marker, the error and done. Nobody
-// sees them until they are stored.
+// closeFrames closes the run to further frames and adds the last ones, in
+// segments of their own: the ends of open tools, the marker, the error and
+// done. Nobody sees them until they are stored.
 func (r *Run) closeFrames(res *Result) Status {
 	at := r.cfg.Now()
 	r.mu.Lock()
@@ -149,7 +147,7 @@ func (a *Account) encode() *string {
 	}
 	b, err := json.Marshal(a)
 	if err != nil {
-		return nil // a number less is no reason to lose the answer
+		return nil // a missing number is no reason to lose the answer
 	}
 	text := string(b)
 	return &text
@@ -229,11 +227,11 @@ func storeEnding(ctx context.Context, tx *db.Tx, h holder, b chat.Begun, e endin
 	return err
 }
 
-// finish lets the readers of a run have its end, or sends them to the rows
-// when those are the truth.
+// finish passes the end of a run to its readers, or sends them to the rows if
+// those are the truth.
 func (m *Manager) finish(r *Run, err error) {
 	gone := errors.Is(err, errGone)
-	m.leave(r) // first: who hears of the end and asks again gets the rows
+	m.leave(r) // first, so that a reader who asks again after the end gets the rows
 	r.mu.Lock()
 	if err == nil || gone {
 		r.settle(r.last)

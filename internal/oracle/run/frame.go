@@ -14,15 +14,14 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Frame is one event of a run as it goes on the wire. ID 0 is a comment that
-// keeps the connection alive, or has no data: nothing is there yet, and what
-// stands before the first frame is to be sent without it. Data is shared:
-// nobody may change it.
+// Frame is one event of a run in wire format. ID 0 is a comment that keeps the
+// connection alive, or has no data: there is nothing yet, and what precedes the
+// first frame is to be sent without it. Data is shared and must not be changed.
 type Frame struct {
 	ID   int64
 	Data []byte
-	Part bool // the frame goes on in the next one, which has its id
-	More bool // another frame follows at once, or the end; there is no need to flush yet
+	Part bool // the frame continues in the next one, which has its id
+	More bool // another frame, or the end, follows at once; no flush is needed yet
 }
 
 // frameEnding is the empty line after each frame. Payloads are one line.
@@ -42,8 +41,8 @@ const (
 	frameDone      = "done"
 )
 
-// Frames describes the frames that this package makes. Those with many words
-// are written by hand, as these types say.
+// Frames describes the frames that this package makes. Those with much text are
+// written by hand, in the format of these types.
 func Frames() []web.Message {
 	type begun struct {
 		RunID     string `json:"runId" doc:"Join the run again with GET /runs/{runId}."`
@@ -73,7 +72,7 @@ func Frames() []web.Message {
 	}
 }
 
-// durable reports whether a frame must be stored before anybody hears of it: it
+// durable reports whether a frame must be stored before it is sent, because it
 // has a meaning elsewhere.
 func durable(event string) bool {
 	switch event {
@@ -122,7 +121,7 @@ func parse(seq int64, data []byte) (*segment, error) {
 	return s, nil
 }
 
-// Split gives the name and the payload of a whole frame.
+// Split returns the name and the payload of a whole frame.
 func (f Frame) Split() (event string, payload jsontext.Value) {
 	_, rest, _ := bytes.Cut(f.Data, []byte("\nevent: "))
 	name, rest, _ := bytes.Cut(rest, []byte("\ndata: "))

@@ -13,13 +13,13 @@ import (
 // errMoved says that the rows of a run are the truth now.
 var errMoved = errors.New("the run is no longer in this process")
 
-// Join gives out every frame of a run of the user after a number, in order and
-// once, large ones in parts: what was stored, what is in memory, then what
-// comes. When it must wait for the first, out gets an empty one before. It
-// returns nil after the last frame, and the error of out or of ctx. A number
-// above all frames of a run that has ended gets its last one. The fault for a
-// run that is missing or somebody else's is RUN_NOT_FOUND; nothing was given
-// out then.
+// Join passes every frame of a run of the user after a number to out, in order
+// and once, large ones in parts: the stored ones, those in memory, then new
+// ones. If it must wait for the first, it first calls out with an empty one. It
+// returns nil after the last frame, or the error of out or of ctx. A number
+// above all frames of an ended run gets its last one. The fault for a run that
+// does not exist or belongs to somebody else is RUN_NOT_FOUND; then out was not
+// called.
 func (m *Manager) Join(ctx context.Context, user, id string, after int64, out func(Frame) error) error {
 	r := m.known(id)
 	if r == nil || r.user != user {
@@ -74,7 +74,7 @@ func newPump(cfg *Config, after int64, out func(Frame) error) (p *pump, stop fun
 func (p *pump) follow(ctx context.Context, r *Run) error {
 	r.mu.Lock()
 	r.readers[p.wake] = struct{}{}
-	p.at = min(p.at, r.last) // nobody has seen what is still to come
+	p.at = min(p.at, r.last) // future frames cannot have been seen
 	r.mu.Unlock()
 	defer func() {
 		r.mu.Lock()
@@ -143,7 +143,7 @@ func (p *pump) idle(ctx context.Context) error {
 	}
 }
 
-// state says how a reader goes on.
+// state says how a reader continues.
 type state int
 
 const (
@@ -192,7 +192,7 @@ func (m *Manager) followRows(ctx context.Context, user, id string, after int64, 
 	defer stop()
 	defer m.wakers.listen(id, p.wake)()
 	for {
-		// The row first: what it says of the end is true of the frames.
+		// The row first: what it says about the end is then true of the frames.
 		r, err := findRun(ctx, m.cfg.DB, user, id)
 		if err != nil {
 			return err
@@ -226,8 +226,8 @@ type Outcome struct {
 	Error  jsontext.Value // payload of the error frame; nil without one
 }
 
-// Wait waits for the end of a run of the user. The fault for one that is
-// missing or somebody else's is RUN_NOT_FOUND.
+// Wait waits for the end of a run of the user. The fault for one that does not
+// exist or belongs to somebody else is RUN_NOT_FOUND.
 func (m *Manager) Wait(ctx context.Context, user, id string) (Outcome, error) {
 	var o Outcome
 	err := m.Join(ctx, user, id, 0, Whole(func(f Frame) error {

@@ -17,7 +17,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// scopeOthers is what it takes to see the runs of others.
+// scopeOthers is the scope for seeing the runs of others.
 const scopeOthers = "oracle:read"
 
 // LedgerConfig configures a Ledger.
@@ -26,10 +26,10 @@ type LedgerConfig struct {
 	Cursors web.Cursors
 }
 
-// Ledger tells what the oracle has worked on: one run for each message, with its
-// steps, how long it took, what it used, how it ended and who asked. Everybody sees
-// their own runs, callers with oracle:read those of their workspace without what was
-// said or where. A run goes with its conversation, and after 30 days. It is safe for
+// Ledger lists the oracle's work: one run for each message, with its steps, its
+// duration, what it used, how it ended and who asked. Everybody sees their own runs,
+// callers with oracle:read those of their workspace without what was said or where.
+// A run is removed with its conversation, and after 30 days. It is safe for
 // concurrent use.
 type Ledger struct{ cfg LedgerConfig }
 
@@ -44,8 +44,8 @@ type Query struct {
 	Limit   int
 }
 
-// List gives a page of runs, and where the next one begins: 0 when there is none.
-// Faults: SCOPE_MISSING and KEY_RESTRICTED for those of others.
+// List returns a page of runs, and where the next one begins: 0 when there is
+// none. Faults: SCOPE_MISSING and KEY_RESTRICTED for those of others.
 func (s *Ledger) List(ctx context.Context, q Query) (page []api.OracleRun, next int64, err error) {
 	c := web.CallerFrom(ctx)
 	if q.All {

@@ -15,7 +15,7 @@ import (
 // The limits of what a run holds in memory.
 const (
 	keepBytes  = 64 << 10  // stored frames, for readers that are not far behind
-	maxPending = 256 << 10 // frames not stored yet; then whoever emits waits
+	maxPending = 256 << 10 // bytes of frames not stored yet; beyond that emitting blocks
 	maxText    = 8 << 10   // of a piece of text in one frame
 	maxRow     = 4 << 10   // of a segment of several frames; one frame may be larger
 )
@@ -23,7 +23,7 @@ const (
 // flushBeat is the beat on which text is stored.
 const flushBeat = 25 * time.Millisecond
 
-// Run is a run at work in this process. Its methods may be called by many
+// Run is a run in progress in this process. Its methods may be called by many
 // goroutines.
 type Run struct {
 	cfg       *Config
@@ -54,13 +54,13 @@ type Run struct {
 	timer   func() bool
 	waiters []waiter
 	readers map[chan struct{}]struct{}
-	cause   error // why the work was told to stop
+	cause   error // why the work was stopped
 	ending  bool  // nothing more is taken
 	ended   bool  // all frames are here
 	dropped bool  // the rows are the truth, not this memory
 	resting int   // questions to people it waits for
 	sealed  bool  // the newest segment is being stored: begin another
-	failing bool  // the store did not take what was given to it last
+	failing bool  // the last attempt to store failed
 }
 
 // waiter waits until a frame is stored.
@@ -81,8 +81,8 @@ func (r *Run) User() string { return r.user }
 // Session is the id of the session.
 func (r *Run) Session() string { return r.session }
 
-// SessionNumber is what rows of other packages know the session by: that of
-// chat.Gone.
+// SessionNumber is the number that rows of other packages use for the session:
+// that of chat.Gone.
 func (r *Run) SessionNumber() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,7 +96,7 @@ func (r *Run) Turn() int64 {
 	return r.begun.Turn
 }
 
-// Ack tells clients at once that work has begun, in words that are no part of
+// Ack tells clients at once that work has begun, in words that are not part of
 // the answer.
 func (r *Run) Ack(words string) error {
 	at := r.cfg.Now()
@@ -120,7 +120,7 @@ func (r *Run) Text(delta string) error {
 	return nil
 }
 
-// Reasoning sends a piece of what the model thinks.
+// Reasoning sends a piece of the model's reasoning.
 func (r *Run) Reasoning(text string) error {
 	at := r.cfg.Now()
 	for part := range pieces(text) {
@@ -156,8 +156,8 @@ func pieces(text string) iter.Seq[string] {
 
 // Emit sends a frame of any other name; payload is one JSON object. Frames of
 // tools, actions and errors are stored, with all before them, before Emit
-// returns and anybody hears of them. A tool_call with the status isRunning that
-// gets no other status is ended when the run is.
+// returns and before they are sent. A tool_call with the status isRunning that
+// gets no other status is ended together with the run.
 func (r *Run) Emit(event string, payload any) error {
 	data, err := encode(event, payload)
 	if err != nil {
@@ -230,8 +230,8 @@ func (r *Run) push(write func(b []byte, id int64) []byte) {
 	data := append(write(s.data, r.last), frameEnding...)
 	size := len(data) - before
 	if before > 0 && len(data) > min(r.cfg.Segment, maxRow) {
-		// Rows stay small, also those of a model that is faster than the store,
-		// and a large one holds one frame: archive counts on it.
+		// Rows stay small, even for a model that is faster than the store, and
+		// a large one holds one frame: archive relies on it.
 		s = r.begin()
 		data = append(s.data, data[before:]...)
 	}
@@ -274,8 +274,8 @@ func (r *Run) unwind() {
 	}
 }
 
-// wait gives a channel that hears once the newest frame is stored. The caller
-// holds mu.
+// wait returns a channel that receives once the newest frame is stored. The
+// caller holds mu.
 func (r *Run) wait() <-chan error {
 	w := waiter{id: r.last, ch: make(chan error, 1)}
 	r.waiters = append(r.waiters, w)
@@ -307,8 +307,8 @@ func (r *Run) stop(cause error) bool {
 	return first
 }
 
-// Rest says that the run waits for a person until what it returns is called. A
-// server that stops does not wait with it: the question stays, and so does what was
+// Rest marks the run as waiting for a person until the returned function is called.
+// A stopping server does not wait with it: the question stays, and so does what was
 // said.
 func (r *Run) Rest() (goOn func()) {
 	r.mu.Lock()
@@ -339,8 +339,8 @@ type row struct {
 	data      string
 }
 
-// unstored gives what is to be stored, as rows, and has later frames begin a
-// segment of their own. The caller holds mu.
+// unstored returns what is to be stored, as rows, and makes later frames begin
+// a new segment. The caller holds mu.
 func (r *Run) unstored() []row {
 	var out []row
 	for _, s := range r.segs {
@@ -387,8 +387,8 @@ func (r *Run) flush(ctx context.Context) {
 	}
 }
 
-// settle notes that frames up to an id are stored. It reports whether somebody
-// waited for that. The caller holds mu.
+// settle records that frames up to an id are stored. It reports whether
+// somebody waited for that. The caller holds mu.
 func (r *Run) settle(upto int64) bool {
 	r.stored, r.failing = upto, false
 	r.visible = max(r.visible, upto)
@@ -432,8 +432,8 @@ func (r *Run) trim() {
 	}
 }
 
-// failed tells all who wait that the store has failed. The frames stay: the
-// next attempt has them too. It reports whether the attempt before failed as well.
+// failed tells all who wait that storing has failed. The frames stay for the next
+// attempt. It reports whether the previous attempt failed as well.
 func (r *Run) failed(err error) (again bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -32,7 +32,7 @@ func (c call) id() string {
 	return c.ToolCallID
 }
 
-// started is a tool of which we have heard the start.
+// started is a tool that has started.
 type started struct {
 	event   string
 	id      string
@@ -126,8 +126,8 @@ func (d *draft) answer(text bool) *part {
 	return &d.said[len(d.said)-1]
 }
 
-// call takes the start or the end of a tool. What a sub-agent called is no part of
-// what was said.
+// call records the start or the end of a tool. A sub-agent's calls are not part of
+// the conversation.
 func (d *draft) call(payload jsontext.Value) {
 	var c call
 	if err := json.Unmarshal(payload, &c); err != nil || c.id() == "" || c.Agent != "" {
@@ -184,7 +184,7 @@ func (d *draft) messages() []llm.Message {
 func (r *Run) partial(ctx context.Context) []llm.Message {
 	d := &draft{}
 	r.mu.Lock()
-	r.ending = true // what comes later is in neither
+	r.ending = true // later text is in neither
 	stored := r.stored
 	var rest []Frame
 	for _, s := range r.segs {

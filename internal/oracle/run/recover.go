@@ -10,15 +10,15 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// skip is how far the frames of a recovered run are from the last one stored:
-// clients may have heard frames that the store never saw.
+// skip is the distance between the frames of a recovered run and the last one
+// stored, because clients may have received frames that were never stored.
 const skip = 1_000_000
 
 // lostAtOnce is how many lost runs are looked for at once.
 const lostAtOnce = 16
 
-// Serve beats and recovers until ctx ends: first what an earlier process left,
-// then what dead instances leave.
+// Serve sends heartbeats and recovers until ctx ends: first the runs of an
+// earlier process, then those of dead instances.
 func (m *Manager) Serve(ctx context.Context) error {
 	for {
 		if err := m.Tend(ctx); err != nil && ctx.Err() == nil {
@@ -35,7 +35,7 @@ func (m *Manager) Serve(ctx context.Context) error {
 	}
 }
 
-// Tend beats once, stops what other instances were asked to abort here, and
+// Tend sends one heartbeat, stops what other instances asked to abort here, and
 // recovers the runs of the dead.
 func (m *Manager) Tend(ctx context.Context) error {
 	err := m.beat(ctx)
@@ -62,9 +62,9 @@ func (rc *recovery) beat(ctx context.Context) error {
 	return putBeat(rc.cfg.DB.Lane(ctx, db.Control), rc.cfg.DB, rc.cfg.Instance, rc.cfg.Now().UnixMilli())
 }
 
-// Recover ends the runs of instances that are dead, and those of its own that
-// it could not end: what was stored of the answer goes into the history, once
-// and marked, also when that is nothing, and the run ends as interrupted. It tells how many.
+// Recover ends the runs of dead instances, and its own that it could not end: the stored
+// part of the answer goes into the history, once and marked, even when it is empty, and
+// the run ends as interrupted. It returns how many.
 func (rc *recovery) Recover(ctx context.Context) (int, error) {
 	rc.one.Lock()
 	defer rc.one.Unlock()
@@ -108,8 +108,8 @@ func (rc *recovery) forgetDead(ctx context.Context) error {
 	return removeBeats(ctx, rc.cfg.DB, rc.cfg.Now().Add(-time.Hour).UnixMilli())
 }
 
-// recoverOwner recovers the runs of a dead instance. One that cannot be is no
-// reason to leave the others.
+// recoverOwner recovers the runs of a dead instance. A failure with one does
+// not stop the others.
 func (rc *recovery) recoverOwner(ctx context.Context, owner string) (int, error) {
 	count := 0
 	var bad error
@@ -125,7 +125,7 @@ func (rc *recovery) recoverOwner(ctx context.Context, owner string) (int, error)
 			}
 			ok, err := rc.recoverRun(ctx, r, owner)
 			if err != nil {
-				bad = fmt.Errorf("recover run %s: %w", r.id, err) // one of many tells enough
+				bad = fmt.Errorf("recover run %s: %w", r.id, err) // one error is enough
 			} else if ok {
 				count++
 			}
@@ -136,12 +136,12 @@ func (rc *recovery) recoverOwner(ctx context.Context, owner string) (int, error)
 	}
 }
 
-// recoverRun ends a run whose instance is dead. It reports false when somebody
-// else was faster.
+// recoverRun ends a run whose instance is dead. It returns false when another
+// instance was faster.
 func (rc *recovery) recoverRun(ctx context.Context, r *runRow, owner string) (bool, error) {
 	mine := false
-	// Taken over first: from here on nobody adds a frame, so what is read now
-	// is all there is.
+	// Take it over first: from then on nobody adds a frame, so what is read is
+	// complete.
 	err := rc.cfg.DB.InTx(ctx, func(tx *db.Tx) (err error) {
 		mine, err = takeOver(ctx, tx, holder{r.nid, owner}, rc.cfg.Instance)
 		return err
@@ -193,9 +193,9 @@ func (rc *recovery) interruption(r *runRow, d *draft, from int64) (ending, error
 	return e, err
 }
 
-// Close takes no more messages, interrupts runs that wait for a person, waits for
-// the others until ctx ends, then interrupts those that are left and stores what
-// they have.
+// Close accepts no more messages, interrupts runs that wait for a person, waits
+// for the others until ctx ends, then interrupts the rest and stores what they
+// have.
 func (m *Manager) Close(ctx context.Context) error {
 	m.mu.Lock()
 	if !m.closed {

@@ -30,7 +30,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 )
 
-// Status says where a run stands.
+// Status is the state of a run.
 type Status string
 
 // The states of a run. The last four are final.
@@ -73,7 +73,7 @@ type Config struct {
 	Total     int           // runs in this process at a time; 2,000
 	Lifetime  time.Duration // of a run; 10 minutes
 	Grace     time.Duration // for work to return once it was stopped; 2 s
-	Heartbeat time.Duration // a comment to a joined client that hears nothing; 15 s
+	Heartbeat time.Duration // a comment to a joined client when there is nothing to send; 15 s
 	Flush     time.Duration // how long text waits to be stored, at most; 240 ms, which leaves 10 for the commit
 	Segment   int           // bytes of text that wait for Flush, and of a row of several frames, at most; 4 KiB
 	MaxBytes  int           // of the frames of a run; 16 MiB
@@ -81,13 +81,14 @@ type Config struct {
 	Lease     time.Duration // without a beat until an instance counts as dead; 20 s
 	Poll      time.Duration // for frames of a run in another process; 250 ms
 
-	// Release is told of a run that was recovered: its user's Purse has died with its
-	// instance. It may be nil.
+	// Release is called for a recovered run, because the Purse of its user has died
+	// with its instance. It may be nil.
 	Release func(ctx context.Context, user, id string) error
-	// Publish tells the other instances; they call Receive. It may be nil.
+	// Publish sends a message to the other instances, which call Receive. It
+	// may be nil.
 	Publish func(ctx context.Context, payload string)
-	// AfterFunc is time.AfterFunc, for tests with a clock of their own. It
-	// returns what stops it.
+	// AfterFunc is time.AfterFunc, for tests with their own clock. The returned
+	// function stops it.
 	AfterFunc func(d time.Duration, f func()) (stop func() bool)
 }
 
@@ -146,9 +147,9 @@ type Manager struct {
 	wakers *wakers
 }
 
-// New makes a manager and notes that this instance is at work. Its runs go
-// with the sessions of the chat store when they are deleted. Call Serve once,
-// and Close at the end.
+// New makes a manager and records that this instance is running. Its runs are
+// removed with their sessions in the chat store. Call Serve once, and Close at
+// the end.
 func New(ctx context.Context, c Config) (*Manager, error) {
 	c = c.withDefaults()
 	ro := &roster{total: c.Total, closing: make(chan struct{}), runs: map[string]*Run{}, sessions: map[place]*Run{}}
@@ -161,7 +162,7 @@ func New(ctx context.Context, c Config) (*Manager, error) {
 	return m, nil
 }
 
-// Start is a message that a run is to answer.
+// Start is a message to answer.
 type Start struct {
 	ID        string // that the run gets, from NewID; "" makes one
 	User      string // DID
@@ -170,28 +171,28 @@ type Start struct {
 	Message   llm.Message
 	Declared  []byte // JSON of the tools and actions the page declares; nil keeps those of before
 
-	// Key makes the message one that is answered once: a second Start with it
-	// in the session joins the first run. Hash stands for all that was asked.
+	// Key identifies the message: a second Start with it in the session joins
+	// the first run. Hash identifies everything that was asked.
 	Key  string
 	Hash []byte
 
-	Purse Purse // who pays; nil: nobody
+	Purse Purse // nil: nobody pays
 }
 
 // Purse takes part in the transactions in which a run begins and ends, which may be
-// tried more than once. It comes first in both.
+// repeated. It is called first in both.
 type Purse interface {
-	// Hold lets a run begin, or gives the error that Start returns.
+	// Hold admits a run, or returns the error for Start to return.
 	Hold(ctx context.Context, tx *db.Tx) error
-	// Charge is told what a run has used, nil when that is not known, and gives what
-	// its user pays.
+	// Charge receives what a run has used, nil when that is unknown, and returns
+	// what its user pays.
 	Charge(ctx context.Context, tx *db.Tx, used *Account) (credits int64, err error)
 }
 
 // NewID makes the id of a run.
 func NewID() string { return "run_" + uuid.Must(uuid.NewV7()).String() }
 
-// Started names a run.
+// Started identifies a run.
 type Started struct {
 	RunID     string
 	RequestID string // of the first request when Joined
@@ -199,10 +200,10 @@ type Started struct {
 }
 
 // Work answers the message of a run. It ends soon after ctx does, whose cause
-// is one of the errors above. What it returns then is stored too.
+// is one of the errors above. Its result is stored even then.
 type Work func(ctx context.Context, r *Run) Result
 
-// Result is what the work on a message gave.
+// Result is the result of the work on a message.
 type Result struct {
 	Messages []llm.Message // of the oracle and its tools, to be stored
 	Failed   bool
@@ -210,14 +211,14 @@ type Result struct {
 	Account  *Account // stored with the run; nil: nothing
 }
 
-// Account is what is kept of the work on a run for those who look at runs later.
-// Nothing that was said is in it.
+// Account is the record of a run for those who look at runs later. It contains
+// nothing that was said.
 type Account struct {
 	llm.Usage `json:",inline"`
 	Model     string `json:"model,omitzero"`
 	Credits   int64  `json:"credits,omitzero"` // what the user paid
 	Steps     []Step `json:"steps,omitempty"`
-	Error     string `json:"error,omitzero"` // as the user was told
+	Error     string `json:"error,omitzero"` // as the user saw it
 }
 
 // Step is a call of a tool.
@@ -227,7 +228,7 @@ type Step struct {
 	Failed bool   `json:"failed,omitzero"`
 }
 
-// Info is what is known of a run.
+// Info describes a run.
 type Info struct {
 	RunID     string `json:"runId"`
 	Status    Status `json:"status"`
@@ -236,7 +237,8 @@ type Info struct {
 	Turn      int64  `json:"-"`
 }
 
-// NotFound is the fault for a run that is missing or somebody else's.
+// NotFound is the fault for a run that does not exist or belongs to somebody
+// else.
 func NotFound() *fault.Error { return fault.New(fault.NotFound, "RUN_NOT_FOUND", "Run not found") }
 
 func tooMany(limit int) *fault.Error {
@@ -252,13 +254,13 @@ func keyReused() *fault.Error {
 	return fault.New(fault.Unprocessable, "IDEMPOTENCY_KEY_REUSED", "This Idempotency-Key was used for another request.")
 }
 
-// Current is the run of a session that is still at work, nil without one.
+// Current is the run of a session that is in progress, nil without one.
 func (m *Manager) Current(ctx context.Context, user, session string) (*Info, error) {
 	return findCurrent(ctx, m.cfg.DB, user, session)
 }
 
-// Find tells what is known of a run of a user. The fault for one that is
-// missing or somebody else's is RUN_NOT_FOUND.
+// Find describes a run of a user. The fault for one that does not exist or
+// belongs to somebody else is RUN_NOT_FOUND.
 func (m *Manager) Find(ctx context.Context, user, id string) (Info, error) {
 	r, err := findRun(ctx, m.cfg.DB, user, id)
 	if err != nil {
@@ -267,9 +269,10 @@ func (m *Manager) Find(ctx context.Context, user, id string) (Info, error) {
 	return Info{RunID: r.id, Status: r.status, RequestID: r.requestID, Session: r.sessionID, Turn: r.begun.Turn}, nil
 }
 
-// Expire removes frames of runs that ended before a time, at most limit rows
-// in one transaction, but for those of the end: a late join still learns how
-// the run ended. It tells how many rows went; call it until it removes none.
+// Expire removes frames of runs that ended before a time, at most limit rows in
+// one transaction, except those of the end: a late join still learns how the
+// run ended. It returns how many rows it removed; call it until it removes
+// none.
 func (m *Manager) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
 	var n int
 	err := m.cfg.DB.InTx(ctx, func(tx *db.Tx) (err error) {
@@ -279,8 +282,8 @@ func (m *Manager) Expire(ctx context.Context, before time.Time, limit int) (int,
 	return n, err
 }
 
-// ExpireRuns removes at most limit runs that ended before a time, with all
-// that Expire has left of them. Until then a key that was used joins its run.
+// ExpireRuns removes at most limit runs that ended before a time, with what
+// Expire has left of them. Until then a used key joins its run.
 func (m *Manager) ExpireRuns(ctx context.Context, before time.Time, limit int) (int, error) {
 	var n int64
 	err := m.cfg.DB.InTx(ctx, func(tx *db.Tx) (err error) {

@@ -14,17 +14,17 @@ import (
 // errTooLong ends the work of a run whose answer has no end.
 var errTooLong = errors.New("the answer is too long")
 
-// noneSince is far in the future: what a user says today about somebody who was
-// erased is not from before.
+// noneSince is far in the future: what a user says today about an erased person
+// is not from before the erasure.
 const noneSince = 1 << 40
 
 // errRaced says that another Start with the same key was faster.
 var errRaced = errors.New("the key was taken meanwhile")
 
-// Start stores what the user said and begins the work on it; both are there
-// when it returns, and the work goes on when ctx ends. A run of the session
-// that is still at work is aborted. Faults: SESSION_NOT_FOUND, TOO_MANY_RUNS,
-// IDEMPOTENCY_KEY_REUSED, ORACLE_BUSY.
+// Start stores the user's message and begins the work on it; both have happened
+// when it returns, and the work continues when ctx ends. A run of the session
+// that is still in progress is aborted. Faults: SESSION_NOT_FOUND,
+// TOO_MANY_RUNS, IDEMPOTENCY_KEY_REUSED, ORACLE_BUSY.
 func (m *Manager) Start(ctx context.Context, s Start, work Work) (Started, error) {
 	said, err := chat.Said(s.Message, m.cfg.Now())
 	if err != nil {
@@ -202,8 +202,8 @@ func (r *Run) first() {
 	})
 }
 
-// replace stops the run of the session that was the newest until now, and
-// waits a while for its end: what it said is part of what was said.
+// replace stops the previous run of the session, and waits a while for its end,
+// because its text is part of the conversation.
 func (m *Manager) replace(ctx context.Context, r *Run) {
 	before := r.begun.Before
 	if before == "" {

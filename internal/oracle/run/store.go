@@ -13,8 +13,8 @@ import (
 // errGone says that the row of a run was removed with its session.
 var errGone = fmt.Errorf("%w: its session is gone", ErrLost)
 
-// holder names a run and the instance that has it. Every write of a run names
-// both, so an instance that was taken for dead changes nothing any more.
+// holder names a run and the instance that has it. Every write to a run names
+// both, so an instance that was taken for dead can no longer change anything.
 type holder struct {
 	nid   int64
 	owner string
@@ -48,8 +48,8 @@ const (
 	findCurrentText = `SELECT r.id, r.status, r.request_id, s.id, r.turn FROM chat_sessions s JOIN oracle_runs r ON r.id = s.run
 		WHERE s.user_did = $1 AND s.id = $2 AND r.status IN ('running', 'recovering')`
 
-	// FOR SHARE has whoever takes the run over wait for this row, and this row
-	// for them.
+	// FOR SHARE makes an instance that takes the run over wait for this row,
+	// and this row wait for it.
 	insertFramesSQLite = `INSERT INTO oracle_frames(run, seq, upto, data)
 		SELECT nid, $3, $4, $5 FROM oracle_runs WHERE nid = $1 AND owner = $2 AND erased = 0`
 	insertFramesPostgres = `INSERT INTO oracle_frames(run, seq, upto, data)
@@ -110,7 +110,7 @@ func countLive(ctx context.Context, q db.Querier, user, but string) (int, error)
 	return n, db.Wrap("count runs", err)
 }
 
-// newRow is what is stored of a run that begins.
+// newRow is the row of a run that begins.
 type newRow struct {
 	run   *Run
 	begun chat.Begun

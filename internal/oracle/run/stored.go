@@ -10,8 +10,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// The limits of what a reader holds of the rows of a run: it may be one of
-// many that take nothing.
+// Limits of how much of a run's rows a reader holds, because many readers may
+// be slow at once.
 const (
 	aheadRows  = 16       // rows it reads at once
 	aheadBytes = 16 << 10 // and bytes of them, or of the memory of a run
@@ -19,7 +19,7 @@ const (
 	mostPieces = 64       // of one row: the store walks to each from the beginning
 )
 
-// storedRow is a row of frames with the beginning of what it holds.
+// storedRow is a row of frames with the beginning of its content.
 type storedRow struct {
 	seq, upto int64
 	size      int
@@ -34,8 +34,8 @@ type archive struct {
 
 func (c *Config) stored() archive { return archive{c.DB, c.Log} }
 
-// each gives out the stored frames of a run after a number, large ones
-// in parts. It reads on when out has taken what was read.
+// each passes the stored frames of a run after a number to out, large ones in
+// parts. It reads on when out has taken what was read.
 func (a archive) each(ctx context.Context, nid, after int64, out func(Frame) error) error {
 	for {
 		rows, more, err := listFrames(ctx, a.db, nid, after)
@@ -56,7 +56,7 @@ func (a archive) each(ctx context.Context, nid, after int64, out func(Frame) err
 	}
 }
 
-// Whole puts the parts of frames together.
+// Whole joins the parts of frames.
 func Whole(out func(Frame) error) func(Frame) error {
 	var parts []byte
 	return func(f Frame) error {

@@ -74,8 +74,7 @@ func (a answer) action() tool.Output {
 	return resultOf(a.Result)
 }
 
-// resultOf is a result that is no failure. A page that gives nothing back gives
-// null.
+// resultOf makes a successful result. A page that returns nothing gives null.
 func resultOf(v jsontext.Value) tool.Output {
 	if len(v) == 0 {
 		return tool.Output{Data: jsontext.Value("null")}

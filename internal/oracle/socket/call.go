@@ -15,24 +15,24 @@ import (
 // call is a call of a browser tool or an action that a page has not answered.
 // All below the first line is under mu of the register.
 type call struct {
-	id, user, session, event string // event is what the page hears
+	id, user, session, event string // event is what the page receives
 
 	origin string // the instance that waits for the answer; empty: this one
 	timer  *time.Timer
 
 	done   bool
-	local  bool                // pages of this instance hear it
-	heard  bool                // a page somewhere has heard it
+	local  bool                // pages of this instance receive it
+	heard  bool                // a page somewhere has received it
 	asked  map[string]struct{} // instances that have not said whether they hold pages
 	takers map[string]struct{} // instances that do
 	reply  chan tool.Output    // gets one
 }
 
-// Call has the pages of a session run one of their own tools, and waits for the
-// first answer. Whose session and which request it is ctx tells, by
-// tool.Context. A tool that fails, is not answered in time, or that no page is
-// there to run gives an Output with Err; the error is that of ctx. A call is
-// sent once and never again.
+// Call makes the pages of a session run one of their own tools, and waits for
+// the first answer. The tool.Context of ctx names the session and the request.
+// A tool that fails, is not answered in time, or has no page to run it gives an
+// Output with Err; the error is that of ctx. A call is sent once and never
+// again.
 func (h *Hub) Call(ctx context.Context, s tool.Spec, c tool.Call) (tool.Output, error) {
 	h.count.calls.Add(1)
 	about := tool.From(ctx)
@@ -96,7 +96,7 @@ func (h *Hub) wait(ctx context.Context, c *call, limit time.Duration, late strin
 // instance knows them.
 const questionMark = "ask_"
 
-// open makes a call, or nil where nobody could answer it.
+// open makes a call, or returns nil if nobody could answer it.
 func (rg *register) open(about tool.Context, s tool.Spec) *call {
 	c := &call{user: about.User, session: about.SessionID, event: eventBrowserCall, reply: make(chan tool.Output, 1), takers: map[string]struct{}{}}
 	prefix, sep := "tc-", "-"
@@ -156,8 +156,8 @@ func (rg *register) forget(c *call) {
 	}
 }
 
-// look ends the calls that nobody in a room hears any longer. The caller holds
-// mu.
+// look ends the calls that no page in a room receives any more. The caller
+// holds mu.
 func (rg *register) look(r *room) {
 	for c := range r.calls {
 		if r.listens(c.event) {
@@ -174,8 +174,8 @@ func (rg *register) look(r *room) {
 	}
 }
 
-// settle fails a call of ours that nobody anywhere can answer. The caller holds
-// mu.
+// settle fails a call of ours that no page anywhere can answer. The caller
+// holds mu.
 func (rg *register) settle(c *call) {
 	if c.done || c.local || len(c.takers) > 0 || len(c.asked) > 0 {
 		return
@@ -188,8 +188,8 @@ func (rg *register) settle(c *call) {
 	rg.finish(c, failed(text))
 }
 
-// giveUp no longer waits for instances that do not say whether they hold pages.
-// They are taken for gone until they are heard again.
+// giveUp stops waiting for instances that do not say whether they have pages.
+// They count as gone until they send something again.
 func (rg *register) giveUp(c *call) {
 	rg.locked(func() {
 		for peer := range c.asked {

@@ -16,7 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Why handshakes are refused, beside bad tokens.
+// Why handshakes are refused, apart from bad tokens.
 var (
 	errNoSession = fault.New(fault.Invalid, "SESSION_MISSING", "The query parameter sessionId is missing")
 	errNotFound  = fault.New(fault.NotFound, "SESSION_NOT_FOUND", "Session not found")
@@ -24,8 +24,8 @@ var (
 	errCrowded   = fault.New(fault.TooMany, "TOO_MANY_SOCKETS", "Too many connections")
 )
 
-// retries are the pauses before a check that could not be made is made again:
-// who is refused never comes back.
+// retries are the pauses before repeating a check that failed for technical
+// reasons, because a refused client does not come back.
 var retries = [...]time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second}
 
 // addresses counts connections by address.
@@ -70,8 +70,8 @@ func addrName(r *http.Request) string {
 	return host
 }
 
-// connect checks a client that has connected. Its packets wait meanwhile. One
-// that is refused hears why and is disconnected, as the original does it.
+// connect checks a client that has connected. Its packets wait meanwhile. A
+// refused one is told why and disconnected, as in the original.
 func (h *Hub) connect(ctx context.Context, s *socketio.Socket, hs socketio.Handshake) error {
 	ctx, cancel := context.WithTimeout(ctx, handshakeTime)
 	defer cancel()
@@ -123,7 +123,7 @@ func (h *Hub) accept(ctx context.Context, s *socketio.Socket, hs socketio.Handsh
 	return h.letIn(ctx, &member{socket: s, user: who.User, home: session, until: who.Until, part: who.Part, check: who.Check}, j)
 }
 
-// checkOwner refuses a session that is missing or somebody else's.
+// checkOwner refuses a session that does not exist or belongs to somebody else.
 func (h *Hub) checkOwner(ctx context.Context, user, session string) error {
 	var owned bool
 	err := again(ctx, func() (err error) {

@@ -37,8 +37,8 @@ const (
 	eventActionResult = "action_call_result"
 )
 
-// clientEvents and serverEvents are the catalogue, in the original's order;
-// what it left out follows.
+// clientEvents and serverEvents are the catalogue, in the original's order,
+// followed by what it left out.
 func clientEvents() []string {
 	return []string{eventPing, eventStatus, eventSubscribe, eventList, eventToolResult, eventActionResult}
 }
@@ -56,8 +56,8 @@ func serverEvents(more []string) []string {
 	return all
 }
 
-// Sent describes what this package sends by itself. A call of a page is
-// described by what the page hears: those of runs are the oracle's.
+// Sent describes what this package itself sends. The event of a call is
+// described where pages receive it: those of runs are the oracle's.
 func Sent() []web.Message {
 	type enveloped struct {
 		Name    string         `json:"eventName"`
@@ -128,9 +128,9 @@ func filterName(event string) string {
 }
 
 // Emit sends an event to all sockets of a session of a user that want it: under
-// its name, and as the envelope that the published client reads. payload
+// its name, and in the envelope that the published client reads. payload
 // becomes a JSON object that names the session and a request. It never waits
-// for a client; where nobody listens it does nothing.
+// for a client; without listeners it does nothing.
 func (h *Hub) Emit(user, session, event string, payload any) {
 	here := h.inhabited(user, session)
 	if !here && h.cfg.Publish == nil {
@@ -157,7 +157,8 @@ func (h *Hub) deliver(session, event string, raw jsontext.Value) {
 	}
 }
 
-// listeningRooms are the rooms of sockets that hear an event of a session.
+// listeningRooms are the rooms of the sockets that receive an event of a
+// session.
 func listeningRooms(session, event string) []string {
 	return []string{session, filteredRoom(session, event)}
 }
@@ -181,9 +182,9 @@ func appendText(out []byte, text string) []byte {
 	return out
 }
 
-// object makes a payload a JSON object that names its session, whatever it said
-// itself, and a request, which the published client wants to see. What is no
-// object becomes its member "data".
+// object turns a payload into a JSON object that names its session, whatever it
+// said itself, and a request, which the published client requires. Any other
+// value becomes its member "data".
 func object(session string, payload any) (jsontext.Value, error) {
 	raw, err := jsonx.Marshal(payload, jsontext.AllowInvalidUTF8(true))
 	if err != nil {

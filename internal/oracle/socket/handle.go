@@ -44,14 +44,14 @@ func (p page) handle(ctx context.Context, e *socketio.Event) {
 	}
 }
 
-// reply sends an answer as event and, where the client wants one, as
+// reply sends an answer as an event and, if the client wants one, as an
 // acknowledgement.
 func (p page) reply(e *socketio.Event, event string, payload any) {
 	_ = p.socket.Emit(event, payload) // a client that has left needs no answer
 	_ = e.Ack(payload)
 }
 
-// refuse tells a client that its event is of no use.
+// refuse tells a client that its event cannot be used.
 func (p page) refuse(e *socketio.Event, message string) {
 	p.hub.count.exceptions.Add(1)
 	p.reply(e, eventException, newException(e.Name, message))
@@ -82,8 +82,8 @@ func body(e *socketio.Event) (map[string]jsontext.Value, bool) {
 	return out, jsonx.Unmarshal(e.Args[0], &out) == nil
 }
 
-// handleSubscribe has a socket hear a session of its user, all of it or some
-// events.
+// handleSubscribe subscribes a socket to a session of its user, to all events
+// or some.
 func (p page) handleSubscribe(ctx context.Context, e *socketio.Event) {
 	args, ok := body(e)
 	if !ok {
@@ -133,7 +133,7 @@ func (p page) join(ctx context.Context, session string, events []string) string 
 		switch {
 		case j.gone:
 			message = errNotFound.Message
-		case p.over(): // it has left, or is about to; nobody would take it out again
+		case p.over(): // it has left, or is about to; otherwise nobody would remove it
 		default:
 			p.hub.subscribe(p.member, session, events)
 		}
@@ -141,7 +141,7 @@ func (p page) join(ctx context.Context, session string, events []string) string 
 	return message
 }
 
-// textOf reads a string, or otherwise when there is none.
+// textOf reads a string, or returns otherwise when there is none.
 func textOf(v jsontext.Value, otherwise string) (string, bool) {
 	if len(v) == 0 || v.Kind() == 'n' {
 		return otherwise, true
@@ -173,8 +173,7 @@ func filterOf(v jsontext.Value) ([]string, bool) {
 }
 
 // handleResult takes the answer of a page. The session is that of the call and
-// the user that of the socket; what the client says about them is not looked
-// at.
+// the user that of the socket; the client's statements about them are ignored.
 func (p page) handleResult(ctx context.Context, e *socketio.Event) {
 	args, ok := body(e)
 	if !ok || len(e.Args) == 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Limits of what instances tell each other.
+// Limits of messages between instances.
 const (
 	maxPart    = 6 << 10   // bytes of one message; the bus takes 7 KiB
 	maxWhole   = 512 << 10 // bytes of one that is sent in parts
@@ -28,20 +28,20 @@ const (
 
 // Kinds of notes.
 const (
-	noteHello  = "hello"  // I am new, who else is there?
+	noteHello  = "hello"  // a new instance asks who else is there
 	noteHere   = "here"   // I am
 	noteBye    = "bye"    // I stop
 	noteEmit   = "emit"   // an event for a session
 	noteDrop   = "drop"   // a session is gone
 	noteCall   = "call"   // a call of a tool: which of you has pages?
-	noteTaken  = "taken"  // I have, and they heard it
+	noteTaken  = "taken"  // the page has received the call
 	noteNone   = "none"   // I have not
 	noteGone   = "gone"   // mine have left
 	noteAnswer = "answer" // a page has answered
 	noteOver   = "over"   // no answer is wanted any longer
 )
 
-// note is what one instance tells the others, or one of them.
+// note is a message from one instance to all others, or to one.
 type note struct {
 	From      string         `json:"from"`
 	Seq       uint64         `json:"seq"` // makes notes differ: of equal ones the bus may drop some
@@ -140,8 +140,7 @@ func (p *post) whole(text string) (string, bool) {
 	return strings.Join(m.parts, ""), true
 }
 
-// makeRoom drops the oldest message that will not come whole any more. The
-// caller holds mu.
+// makeRoom drops the oldest incomplete message. The caller holds mu.
 func (p *post) makeRoom() {
 	if len(p.halves) < maxHalves {
 		return
@@ -155,7 +154,7 @@ func (p *post) makeRoom() {
 	delete(p.halves, oldest)
 }
 
-// read gives the note of another instance, once all of it is there.
+// read returns the note of another instance, once all of it has arrived.
 func (p *post) read(ctx context.Context, text string) (n note, ok bool) {
 	if strings.HasPrefix(text, partMark) {
 		if text, ok = p.whole(text); !ok {
@@ -169,12 +168,12 @@ func (p *post) read(ctx context.Context, text string) (n note, ok bool) {
 	return n, n.From != p.instance
 }
 
-// Greet tells the other instances that this one is there. Call it once Receive
-// gets what they publish.
+// Greet announces this instance to the others. Call it once Receive gets what
+// they publish.
 func (h *Hub) Greet() { h.tell(note{Kind: noteHello}) }
 
-// Receive takes what an instance has published. missed says that something was
-// lost instead, so anything may have happened. It does not wait.
+// Receive takes a message of another instance. missed means that messages were
+// lost, so anything may have happened. It does not block.
 func (h *Hub) Receive(ctx context.Context, text string, missed bool) {
 	if missed {
 		h.Greet()
@@ -205,8 +204,7 @@ func (h *Hub) checkSoon() {
 	}
 }
 
-// meet remembers who else is there. One that stops takes its part in calls
-// along.
+// meet records another instance. When one stops, its part in calls ends too.
 func (rg *register) meet(n note) {
 	rg.locked(func() {
 		if n.Kind != noteBye {
@@ -224,7 +222,7 @@ func (rg *register) meet(n note) {
 	})
 }
 
-// hear does what a note asks for.
+// hear carries out a note.
 func (h *Hub) hear(n note) {
 	switch n.Kind {
 	case noteHello:

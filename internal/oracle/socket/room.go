@@ -36,7 +36,7 @@ type member struct {
 	misses int    // sessions it asked for in vain; only its handlers touch it
 	subs   []subscription
 
-	until    time.Time                       // the end of its tokens; zero is no end
+	until    time.Time                       // the end of its tokens; zero means none
 	part     bool                            // see Guest
 	check    func(ctx context.Context) error // nil: there is nothing to check
 	due      time.Time                       // when to look at it again; under mu of watch, like the rest
@@ -44,8 +44,8 @@ type member struct {
 	checking bool
 }
 
-// subscription is a session a socket hears, and the events it wants of it; nil
-// is all.
+// subscription is a session a socket listens to, and the events it wants; nil
+// means all.
 type subscription struct {
 	session string
 	events  []string
@@ -70,16 +70,15 @@ func (m *member) find(session string) int {
 	return slices.IndexFunc(m.subs, func(s subscription) bool { return s.session == session })
 }
 
-// joining is a socket that is about to hear a session. Between the moment we
-// asked whose session it is and the moment the socket joins, the session may be
-// deleted.
+// joining is a socket that is about to join a session. Between the check of the
+// session's owner and the join, the session may be deleted.
 type joining struct {
 	session string
 	gone    bool
 }
 
-// register knows which sockets hear which sessions, and which calls wait for
-// their pages.
+// register records which sockets listen to which sessions, and which calls wait
+// for their pages.
 type register struct {
 	*post
 	count counters
@@ -89,7 +88,7 @@ type register struct {
 	users   map[string]*presence // those with sockets
 	joining map[*joining]struct{}
 	calls   map[string]*call
-	peers   map[string]struct{} // instances we have heard of
+	peers   map[string]struct{} // known instances
 	notes   []note              // to be sent once mu is free
 }
 
@@ -134,7 +133,7 @@ func (rg *register) inhabited(user, session string) bool {
 	return r != nil && r.user == user
 }
 
-// enter counts a new member and has it hear its home. The caller holds mu.
+// enter counts a new member and subscribes it to its home. The caller holds mu.
 func (rg *register) enter(m *member) {
 	p := rg.users[m.user]
 	if p == nil {
@@ -145,9 +144,9 @@ func (rg *register) enter(m *member) {
 	rg.subscribe(m, m.home, nil)
 }
 
-// subscribe has a member hear a session, or changes what it hears of it. The
-// socket joins under the lock: a session that is deleted meanwhile is left
-// again in any case. The caller holds mu.
+// subscribe subscribes a member to a session, or changes its events. The socket
+// joins under the lock, so a session that is deleted meanwhile is left again in
+// any case. The caller holds mu.
 func (rg *register) subscribe(m *member, session string, events []string) {
 	one := subscription{session, events}
 	if i := m.find(session); i >= 0 {
@@ -168,7 +167,7 @@ func (rg *register) subscribe(m *member, session string, events []string) {
 	m.socket.Join(one.rooms()...)
 }
 
-// unsubscribe has a member no longer hear a session. The caller holds mu.
+// unsubscribe ends a member's subscription to a session. The caller holds mu.
 func (rg *register) unsubscribe(m *member, session string) {
 	i := m.find(session)
 	if i < 0 {
@@ -199,8 +198,7 @@ func (h *Hub) left(m *member) {
 	})
 }
 
-// listens reports whether a page is here that hears an event. The caller holds
-// mu.
+// listens reports whether there is a page here that receives an event.
 func (r *room) listens(event string) bool {
 	for m := range r.members {
 		if i := m.find(r.session); i >= 0 && m.subs[i].wants(event) && !m.over() {
@@ -210,7 +208,8 @@ func (r *room) listens(event string) bool {
 	return false
 }
 
-// over reports whether the socket has ended, though we may not have been told.
+// over reports whether the socket has ended, even if its handler was not called
+// yet.
 func (m *member) over() bool {
 	select {
 	case <-m.socket.Done():
@@ -220,9 +219,10 @@ func (m *member) over() bool {
 	}
 }
 
-// DisconnectSession takes the sockets out of a session that is gone, on all
-// instances, and fails the calls that wait for its pages. Sockets that came for
-// this session are disconnected, and their clients do not connect again.
+// DisconnectSession removes the sockets from a deleted session, on all
+// instances, and fails the calls that wait for its pages. Sockets that
+// connected for this session are disconnected, and their clients do not
+// reconnect.
 func (h *Hub) DisconnectSession(user, session string) {
 	h.drop(user, session)
 	h.tell(note{Kind: noteDrop, User: user, Session: session})
@@ -263,8 +263,8 @@ func (h *Hub) drop(user, session string) {
 	}
 }
 
-// checkAll drops the sessions that no longer are their users': other instances
-// may have deleted some and we have not heard of it.
+// checkAll drops the sessions that no longer belong to their users, because
+// notes about deletions by other instances may have been lost.
 func (h *Hub) checkAll() {
 	type key struct{ user, session string }
 	var all []key

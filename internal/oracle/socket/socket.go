@@ -51,12 +51,12 @@ const (
 	maxSessionID     = 200 // bytes
 )
 
-// Config sets up a Hub. Handshake and Owns are required.
+// Config configures a Hub. Handshake and Owns are required.
 type Config struct {
-	// Handshake finds out who sent the tokens of a handshake. A fault it returns
+	// Handshake identifies the sender of a handshake's tokens. A fault it returns
 	// refuses the client with its message; after any other error, or one of kind
-	// Unavailable, it is asked again a few times. Who it lets in stays as long as
-	// the Guest says.
+	// Unavailable, it is called again a few times. An admitted client stays as
+	// long as the Guest says.
 	Handshake func(ctx context.Context, invocation, delegation string) (Guest, error)
 	// Owns reports whether a user has a session.
 	Owns func(ctx context.Context, user, session string) (bool, error)
@@ -65,11 +65,11 @@ type Config struct {
 	// Origin decides about pages by their Origin header; nil allows all.
 	Origin func(origin string) bool
 
-	// Publish sends a text about a session, or about none, to the other instances, whose Receive gets it, and
-	// never waits. Our own Receive may get it too. Nil means that there are none.
+	// Publish sends a text about a session, or about none, to the other instances, whose
+	// Receive gets it, and never blocks. Our own Receive may get it too. Nil means that
+	// there are none.
 	Publish func(session, text string)
-	// Instance is a word no other instance has for its name; a random one by
-	// default.
+	// Instance is a name that no other instance has; a random one by default.
 	Instance string
 
 	MaxConns      int // connections of this instance; negative: any number
@@ -175,7 +175,7 @@ func New(ctx context.Context, cfg Config) *Hub {
 	return h
 }
 
-// Routes enters the gateway into the API. Its tokens come inside the connection,
+// Routes adds the gateway to the API. Its tokens arrive inside the connection,
 // so the table calls it public.
 func (h *Hub) Routes(a *web.API) {
 	serve := func(w http.ResponseWriter, r *http.Request) error {
@@ -207,12 +207,12 @@ func (h *Hub) Routes(a *web.API) {
 // ServeHTTP answers a request of a socket client, at /socket.io/.
 func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.srv.ServeHTTP(w, r) }
 
-// Drain refuses new connections and closes the others in the way that has
-// clients connect again, here or elsewhere. It does not wait.
+// Drain refuses new connections and closes the others in a way that makes
+// clients reconnect, here or elsewhere. It does not wait.
 func (h *Hub) Drain() { h.srv.Drain() }
 
 // Shutdown drains and waits until nothing of the hub runs. When ctx ends first
-// it cuts what is left and returns ctx's error.
+// it cuts the rest and returns ctx's error.
 func (h *Hub) Shutdown(ctx context.Context) error {
 	h.closed.Store(true)
 	h.watch.stop()
@@ -230,8 +230,8 @@ func (h *Hub) checkOrigin(r *http.Request) bool {
 	return h.cfg.Origin == nil || h.cfg.Origin(r.Header.Get("Origin"))
 }
 
-// panicked reports a handler of ours that failed badly. The client hears of it
-// and stays.
+// panicked reports a panic in one of our handlers. The client is told, and
+// stays connected.
 func (h *Hub) panicked(s *socketio.Socket, event string, value any) {
 	h.cfg.Log.Error("socket handler panicked", "event", event, "panic", fmt.Sprint(value), "stack", string(debug.Stack()))
 	if event != "" {
@@ -253,7 +253,7 @@ type Stats struct {
 	Expired    int64 // sockets sent away because their tokens ended, or lost their key
 	Emitted    int64 // events for sessions that have sockets here
 	Calls      int64 // of browser tools and actions
-	Timeouts   int64 // calls nobody answered in time
+	Timeouts   int64 // calls that were not answered in time
 	Alone      int64 // calls no page was there for, or left in the middle of
 	Ignored    int64 // answers that belong to no call
 	Exceptions int64 // events that could not be read

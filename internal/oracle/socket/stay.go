@@ -13,24 +13,24 @@ import (
 )
 
 const (
-	// DefaultRecheck is how often a Guest is checked whose keys can change.
+	// DefaultRecheck is how often a Guest whose keys can change is checked.
 	DefaultRecheck = time.Second
 	// recheckers is how many guests are checked at once.
 	recheckers = 8
-	// longestWait is how long the timer sleeps at most. Timers do not
-	// see that the machine slept or that somebody has set its clock.
+	// longestWait limits how long the timer sleeps, because timers do not
+	// notice that the machine slept or its clock was set.
 	longestWait = time.Minute
 )
 
-// Guest is who sent a handshake, and how long they may stay.
+// Guest is the sender of a handshake, and how long they may stay.
 type Guest struct {
 	User  string    // DID
-	Until time.Time // the end of their tokens; zero is no end
-	// Part says that they came with less than all the user may do: they answer no
-	// question whether a tool may run.
+	Until time.Time // the end of their tokens; zero means none
+	// Part means that they came with less than all the user's rights: they cannot
+	// answer questions about tools.
 	Part bool
 	// Check reports whether they may still stay: not after a fault of kind
-	// Unauthenticated. Nil: there is nothing to check.
+	// Unauthenticated. Nil: no check is needed.
 	Check func(ctx context.Context) error
 }
 
@@ -40,14 +40,14 @@ var (
 	errRevoked = fault.New(fault.Unauthenticated, "UCAN_INVALID", "The token no longer counts")
 )
 
-// visits are the members that may not stay for ever, those to be looked at next
-// first: a heap under mu of watch. One timer serves all of them.
+// visits are the members that may not stay for ever, ordered by when to check
+// them next: a heap under mu of watch. One timer serves all of them.
 type visits []*member
 
 // Len is how many there are.
 func (v visits) Len() int { return len(v) }
 
-// Less tells who is to be looked at first.
+// Less orders members by when to check them.
 func (v visits) Less(i, j int) bool { return v[i].due.Before(v[j].due) }
 
 // Swap swaps two.
@@ -86,7 +86,7 @@ type watch struct {
 	clock     *time.Timer // for the first of visits; nil until there is one
 	unchecked []*member   // that wait to be checked
 	checkers  int         // goroutines that do it
-	stopped   bool        // nobody is looked at any more, and no check begins
+	stopped   bool        // no check begins any more
 	checks    sync.WaitGroup
 }
 
@@ -151,7 +151,7 @@ func (w *watch) wind() {
 	w.clock.Reset(wait)
 }
 
-// stop ends all of it, but not what is being checked.
+// stop ends the watch, but not checks in progress.
 func (w *watch) stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -80,8 +80,8 @@ func newID(user, key string) string {
 	return "task_" + hex.EncodeToString(sum[:16])
 }
 
-// update changes a task. Who changes it is its owner from then on: it goes on with
-// what they came with now.
+// update changes a task. The caller who changes it becomes its owner: it continues
+// with that caller's present credential.
 func (p *Plugin) update(ctx context.Context, id string, in api.TaskChange) (api.Task, error) {
 	owner, err := ownerOf(ctx)
 	if err != nil {
@@ -105,8 +105,8 @@ func (p *Plugin) update(ctx context.Context, id string, in api.TaskChange) (api.
 	return t.show(), nil
 }
 
-// fill puts what was said into a task and plans it. The error names all that is
-// wrong, in the words of the oracle's other routes.
+// fill applies the request to a task and plans it. The error names all
+// mistakes, in the form of the oracle's other routes.
 func (p *Plugin) fill(t *task, in api.TaskChange, fresh bool) error {
 	var wrong []string
 	bad := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
@@ -143,7 +143,7 @@ func (p *Plugin) fill(t *task, in api.TaskChange, fresh bool) error {
 	return &plugin.Error{Status: http.StatusBadRequest, Message: "The task is not valid", Details: wrong}
 }
 
-// plan says when a task runs next. It gives what is wrong with the times.
+// plan computes when a task runs next. It returns what is wrong with the times.
 func (p *Plugin) plan(t *task, in api.TaskChange, fresh bool, was string) (wrong []string) {
 	if in.Timezone != nil {
 		if _, err := zoneOf(*in.Timezone); err != nil {
@@ -176,7 +176,7 @@ func (p *Plugin) plan(t *task, in api.TaskChange, fresh bool, was string) (wrong
 	case t.status == done && !changed:
 		return nil
 	case t.status == active && was == active && !changed && in.Timezone == nil:
-		return nil // what is planned stays
+		return nil // the plan stays
 	default:
 		t.status, t.reason = active, ""
 		return p.replan(t)
@@ -231,7 +231,7 @@ func (t *task) show() api.Task {
 	}
 }
 
-// poke has the loop look for what is due.
+// poke makes the loop look for due tasks.
 func (p *Plugin) poke() {
 	select {
 	case p.wake <- struct{}{}:

@@ -36,11 +36,11 @@ func zoneOf(name string) (*time.Location, error) {
 	return time.LoadLocation(name)
 }
 
-// next is the first time of a cron expression behind a moment, by the clocks of a
-// place. Where these are put forward, a time that they skip comes at that moment;
-// where they are put back, a time that they show twice comes once. Expressions of
-// every hour follow the clocks: they skip what is skipped and repeat what is
-// repeated, so that their distance stays.
+// next is the first time of a cron expression after a moment, by the clocks of a
+// place. When clocks are put forward, a time that they skip comes at that moment;
+// when they are put back, a time that they show twice comes once. Hourly
+// expressions follow the clocks: they skip what is skipped and repeat what is
+// repeated, so that their interval stays.
 func next(cron string, after time.Time, place *time.Location) (time.Time, error) {
 	everyHour := strings.HasPrefix(strings.Fields(cron)[1], "*")
 	from, including := after, false
@@ -54,7 +54,7 @@ func next(cron string, after time.Time, place *time.Location) (time.Time, error)
 		if change.IsZero() || tick.Before(change) {
 			return tick.UTC(), nil
 		}
-		// The clocks change before that. Behind the change the search begins anew.
+		// The clocks change before that. The search starts again after the change.
 		_, later := change.In(place).Zone()
 		shift := time.Duration(later-offset) * time.Second
 		if !everyHour && tick.Before(change.Add(shift)) {
@@ -62,7 +62,7 @@ func next(cron string, after time.Time, place *time.Location) (time.Time, error)
 		}
 		from, including = change, true
 		if shift < 0 && !everyHour {
-			from = change.Add(-shift) // what is shown again has been
+			from = change.Add(-shift) // the repeated times are past
 		}
 	}
 }

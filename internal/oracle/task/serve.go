@@ -17,7 +17,7 @@ const (
 	later = 15 * time.Second
 )
 
-// Serve asks what has come due until ctx ends.
+// Serve asks due tasks until ctx ends.
 func (p *Plugin) Serve(ctx context.Context) error {
 	var answers sync.WaitGroup
 	defer answers.Wait()
@@ -87,8 +87,8 @@ func (p *Plugin) choose(ctx context.Context, now time.Time) (one dueTask, ok boo
 	return dueTask{}, false, nil
 }
 
-// ask asks a task that is claimed, and waits for the answer. What cannot be found
-// out now is left to the lease.
+// ask asks a claimed task, and waits for the answer. If the outcome is unknown,
+// the lease will expire.
 func (p *Plugin) ask(ctx context.Context, t *task) error {
 	if t.planned == nil { // cannot be: it is due
 		return conclude(ctx, p.from.DB, t, outcome{status: paused, at: p.from.Now().UnixMilli()})
@@ -126,7 +126,7 @@ func (p *Plugin) ask(ctx context.Context, t *task) error {
 	return fail(ctx, p.from.DB, t.nid, sent.Run, failure)
 }
 
-// ended says why a task may not go on, "" when it may.
+// ended says why a task may not continue, "" when it may.
 func (p *Plugin) ended(ctx context.Context, t *task) (string, error) {
 	if o := t.owner; !o.Ends.IsZero() && !p.from.Now().Before(o.Ends) {
 		return "The delegation it was made with has ended.", nil

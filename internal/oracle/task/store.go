@@ -28,7 +28,7 @@ const (
 	dueText      = `SELECT nid, user_did, due_at FROM oracle_tasks WHERE signed = $1 AND due_at <= $2 AND user_did NOT IN ($3, $4, $5, $6, $7, $8, $9, $10) ORDER BY due_at LIMIT $11`
 	claimText    = `UPDATE oracle_tasks SET due_at = $3 WHERE nid = $1 AND due_at = $2 RETURNING ` + columns
 	postponeText = `UPDATE oracle_tasks SET due_at = $3, waits_since = coalesce(waits_since, $4) WHERE nid = $1 AND due_at = $2`
-	// What the owner has changed meanwhile stays; that it ran is noted in any case.
+	// Changes by the owner meanwhile stay; the run is recorded in any case.
 	concludeText = `UPDATE oracle_tasks SET status = $3, reason = $4, planned_at = $5, due_at = $5, waits_since = NULL WHERE nid = $1 AND due_at = $2`
 	noteText     = `UPDATE oracle_tasks SET last_at = $2, last_run = $3, last_error = $4, session = $5 WHERE nid = $1`
 	failText     = `UPDATE oracle_tasks SET last_error = $3 WHERE nid = $1 AND last_run = $2`
@@ -50,8 +50,8 @@ func list(ctx context.Context, q db.Querier, user string, limit int) ([]task, er
 	return db.Collect(rows, err, "list tasks", (*task).scan)
 }
 
-// find reads a task of a user. What is somebody else's looks like what is not
-// there.
+// find reads a task of a user. Another user's task looks like one that does not
+// exist.
 func find(ctx context.Context, q db.Querier, user, id string) (*task, error) {
 	t := &task{}
 	err := t.scan(q.QueryRow(ctx, findText, user, id))
@@ -143,7 +143,7 @@ func due(ctx context.Context, d *db.DB, kind int, now int64, without []string) (
 	return db.Collect(rows, err, "list tasks that are due", func(t *dueTask, from db.Row) error { return from.Scan(&t.nid, &t.user, &t.due) })
 }
 
-// claim takes a task that is due, until a time; nil when somebody else has it.
+// claim takes a due task, until a time; nil when somebody else has it.
 func claim(ctx context.Context, d *db.DB, one dueTask, until int64) (*task, error) {
 	var t *task
 	err := d.InTx(ctx, func(tx *db.Tx) error {

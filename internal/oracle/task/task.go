@@ -29,17 +29,18 @@ const (
 	done   = "done"
 )
 
-// Owner is who a task is of, as they came when they made it.
+// Owner is the owner of a task, with the credential it was made with.
 type Owner struct {
 	User   string     `json:"-"` // the name they talk under
 	DID    string     `json:"-"`
 	Signer string     `json:"signer,omitzero"` // did:key that signed
 	Key    web.Caller `json:"key,omitzero"`    // as their API key has it; zero for one who signed
-	// Ends is when a delegation ends that was all they came with; zero otherwise.
+	// Ends is the end of the delegation, if that was the only credential; zero
+	// otherwise.
 	Ends time.Time `json:"ends,omitzero"`
 }
 
-// Message is what is asked for an owner who is not there.
+// Message is a message for an owner who is absent.
 type Message struct {
 	Owner
 	Thread string // names the conversation
@@ -50,27 +51,27 @@ type Message struct {
 	Zone   string
 }
 
-// Sent is where the answer to a message is made.
+// Sent says where the answer to a message is made.
 type Sent struct{ Run, Session string }
 
-// Source is what tasks need of the oracle.
+// Source is the part of the oracle that tasks need.
 type Source struct {
 	DB *db.DB
-	// Stands reports whether what an owner came with counts. A fault of kind
-	// Unauthenticated or Forbidden says no.
+	// Stands returns nil while an owner's credential counts. A fault of kind
+	// Unauthenticated or Forbidden means that it does not.
 	Stands func(ctx context.Context, o Owner) error
 	// Send begins the answer to a message, or finds it.
 	Send func(ctx context.Context, m Message) (Sent, error)
-	// Await waits for the end of a run, and gives what the user is told when it failed.
+	// Await waits for the end of a run, and returns what the user is told if it failed.
 	Await func(ctx context.Context, user, run string) (failure string, err error)
-	// Busy reports whether a run is at work in a conversation.
+	// Busy reports whether a run is in progress in a conversation.
 	Busy func(ctx context.Context, user, thread string) (bool, error)
-	// Tell puts an answer of the server itself into a conversation.
+	// Tell puts the server's own answer into a conversation.
 	Tell func(ctx context.Context, m Message, answer string) error
 	Now  func() time.Time // the clock of the store by default
 }
 
-// Plugin is the plugin tasks. Serve runs what has come due.
+// Plugin is the plugin tasks. Serve runs due tasks.
 type Plugin struct {
 	from  Source
 	log   *slog.Logger
@@ -96,7 +97,7 @@ func New(from Source) *Plugin {
 	return &Plugin{from: from, log: slog.New(slog.DiscardHandler), wake: make(chan struct{}, 1), turns: &turns{held: map[string]int{}, last: map[string]int64{}}}
 }
 
-// Manifest says what the plugin is.
+// Manifest describes the plugin.
 func (p *Plugin) Manifest() plugin.Manifest {
 	return plugin.Manifest{
 		Name: "tasks", Version: "1.0.0", Title: "Scheduled tasks", Summary: "Asks the oracle something at a given time, or regularly, for a user who is not present.",
@@ -121,7 +122,7 @@ func (p *Plugin) Settings() []plugin.Setting {
 	}
 }
 
-// Start takes the settings.
+// Start reads the settings.
 func (p *Plugin) Start(_ context.Context, host plugin.Host) error {
 	p.log = host.Log
 	p.limit, p.least, p.lock = host.Settings.Int("maxPerUser"), host.Settings.Duration("minCronInterval"), host.Settings.Duration("runLock")
@@ -145,7 +146,7 @@ type task struct {
 // thread names the conversation of a task.
 func (t *task) thread() string { return "task " + t.id }
 
-// message is what is asked at the planned time.
+// message is the message for the planned time.
 func (t *task) message() Message {
 	m := Message{Owner: t.owner, Thread: t.thread(), Title: t.title, Text: t.prompt, Zone: t.zone, Brief: brief}
 	if t.planned != nil {
@@ -154,7 +155,7 @@ func (t *task) message() Message {
 	return m
 }
 
-// brief is what the model is told of a run that nobody watches.
+// brief is what the model is told about a run that nobody watches.
 const brief = "This message is a task that the user has scheduled. They are not there and will read your answer later: ask nothing back, do what is asked, and give the result."
 
 func (t *task) place() *time.Location {

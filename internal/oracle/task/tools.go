@@ -20,7 +20,7 @@ const listed = `{"type":"object","required":["tasks"],"properties":{"tasks":{"ty
 	`"status":{"enum":["active","paused","done"]},"reason":{"type":"string","description":"Why it is paused."},"nextRunAt":{"type":"string"},"lastRunAt":{"type":"string"},` +
 	`"lastRunId":{"type":"string"},"lastError":{"type":"string"},"sessionId":{"type":"string"},"createdAt":{"type":"string"},"updatedAt":{"type":"string"}}}}}}`
 
-// Tools are what the model can call.
+// Tools are the tools of the model.
 func (p *Plugin) Tools() []plugin.Tool {
 	return []plugin.Tool{
 		{
@@ -73,7 +73,7 @@ type note struct {
 	Message string `json:"message"`
 }
 
-// Routes are what programs can call.
+// Routes are the routes for programs.
 func (p *Plugin) Routes() []plugin.Route {
 	title, prompt, cron, zone, stop := "Stoves that fell silent", "Which stoves have sent nothing for a week?", "0 7 * * MON", "Africa/Nairobi", paused
 	return []plugin.Route{

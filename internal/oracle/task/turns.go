@@ -6,11 +6,11 @@ import (
 )
 
 const (
-	// atOnce is how many answers of tasks are in the making in one process: those who
-	// are there to read theirs come first.
+	// atOnce limits how many answers of tasks a process makes at once: users who are
+	// present come first.
 	atOnce = 16
-	// ofKind is how many of them are of owners with a key, or of those who sign: DIDs
-	// cost nothing, so all that sign must not keep the others waiting.
+	// ofKind limits those of owners with a key, and those of owners who sign: DIDs
+	// cost nothing, so callers who sign must not keep all others waiting.
 	ofKind = 12
 	// ofOwner is how many are of one owner.
 	ofOwner = 2
@@ -20,7 +20,7 @@ const (
 	remembered = 10_000
 )
 
-// turns share what is in the making among owners: whoever had a turn longest ago is
+// turns shares the places among owners: the owner whose last turn is longest ago is
 // next.
 type turns struct {
 	mu    sync.Mutex
@@ -76,7 +76,7 @@ func (u *turns) pick(due []dueTask) dueTask {
 	return best
 }
 
-// take gives an owner a turn; call what it returns when it is over.
+// take gives an owner a turn; call the returned function when it is over.
 func (u *turns) take(user string) (over func()) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

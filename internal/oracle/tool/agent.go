@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Brief is a sub-agent: an agent with words, tools and a budget of its own, which
-// the model of a turn calls as it calls a tool. Zero limits are the defaults.
+// Brief is a sub-agent: an agent with instructions, tools and a budget of its
+// own, which the model of a turn calls like a tool. Zero limits are the defaults.
 type Brief struct {
 	Step   string // its name in the events that say where a run is
 	System string

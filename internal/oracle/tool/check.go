@@ -20,8 +20,8 @@ const (
 	maxArgs     = 1 << 20
 )
 
-// Checker checks arguments and keeps the schemas it has compiled. It is safe
-// for concurrent use.
+// Checker checks arguments and caches compiled schemas. It is safe for
+// concurrent use.
 type Checker struct {
 	mu   sync.Mutex
 	kept map[[32]byte]*schema
@@ -31,9 +31,9 @@ type Checker struct {
 // NewChecker makes a checker.
 func NewChecker() *Checker { return &Checker{kept: map[[32]byte]*schema{}} }
 
-// Check tells what is wrong with the arguments of a call, in words for a
-// model; empty when they fit. The schema of a client that is beyond our limits
-// asks for an object only.
+// Check says what is wrong with the arguments of a call, in words for a model;
+// empty when they fit. If a client's schema exceeds our limits, only an object
+// is required.
 func (c *Checker) Check(s Spec, args jsontext.Value) string {
 	if len(args) > maxArgs {
 		return "The arguments are too large."

@@ -10,10 +10,11 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Token is a credential of the caller that passes through: it is never logged
-// and never stored, whatever prints or encodes it. The zero Token is none.
+// Token is a credential of the caller that is passed through: it is never
+// logged and never stored, whatever prints or encodes it. The zero Token is
+// none.
 type Token struct {
-	// A pointer, since fmt shows what is in fields it may not ask for a String.
+	// A pointer, because fmt prints unexported fields without calling String.
 	text *string
 }
 
@@ -27,7 +28,7 @@ func NewToken(text string) Token {
 
 const hidden = "[hidden]"
 
-// Reveal gives the token itself, for the one request that needs it.
+// Reveal returns the token itself, for the one request that needs it.
 func (t Token) Reveal() string {
 	if t.text == nil {
 		return ""
@@ -57,15 +58,15 @@ type Delegation struct {
 
 // Context is what a tool may know about the turn that calls it.
 type Context struct {
-	User   string     // DID of the caller, who alone gives a tool its rights
+	User   string     // DID of the caller, the only source of a tool's rights
 	Signer string     // did:key of theirs that signed the request; "" with a key
 	Talker string     // the name the user has conversations and state under: two keys of theirs may have two
-	Whole  bool       // one who signed did so for everything: by an invocation, or a delegation of all
+	Whole  bool       // the caller signed for everything: by an invocation, or a delegation of all
 	Caller web.Caller // with the rights of the API key they came with; zero of one who signed
-	// Again finds a user whom another part of the server knows by something else than
-	// tokens and keys, with the rights they have now. It is nil for all others.
+	// Again looks up a user whom another part of the server identifies by other means
+	// than tokens and keys, with their present rights. It is nil for all others.
 	Again       func(ctx context.Context) (web.Caller, error)
-	Preview     bool // only what a message is checked against is wanted: its run asks again
+	Preview     bool // only the tools to check a message against are needed: its run asks again
 	SessionID   string
 	RequestID   string
 	RunID       string
@@ -74,14 +75,15 @@ type Context struct {
 	Metadata    jsontext.Value // object of the message, or nothing
 	MatrixToken Token
 
-	// Ends is when a delegation ends that was all the caller came with; zero otherwise.
+	// Ends is the end of the delegation, if that was the caller's only credential; zero
+	// otherwise.
 	Ends time.Time
 
-	// Invocation is the UCAN the caller sent for this tool, checked and spent;
-	// none without one, in later calls, and once it has ended. It is for one call and
-	// no other tool sees it.
+	// Invocation is the UCAN the caller sent for this tool, checked and spent; none
+	// if there was none, in later calls, and once it has ended. It is for one call
+	// and no other tool sees it.
 	Invocation Token
-	// Delegation finds what the caller lets the oracle do elsewhere. It may be
+	// Delegation finds what the caller has delegated to the oracle. It may be
 	// nil; use Delegated.
 	Delegation func(ctx context.Context) (Delegation, bool, error)
 
@@ -90,16 +92,16 @@ type Context struct {
 	Emit func(event string, payload any)
 }
 
-// Send emits an event to the sockets of the session, where there are any.
+// Send emits an event to the sockets of the session, if there are any.
 func (c Context) Send(event string, payload any) {
 	if c.Emit != nil {
 		c.Emit(event, payload)
 	}
 }
 
-// Delegated gives what the caller lets the oracle do elsewhere, as it stands now:
-// checked, issued by the caller and by nobody else, not ended and not taken back.
-// ok is false when there is none. Ask when it is needed and keep it no longer.
+// Delegated returns the caller's present delegation to the oracle: checked,
+// issued by the caller alone, not ended and not withdrawn. ok is false when there
+// is none. Ask when it is needed and do not keep it.
 func (c Context) Delegated(ctx context.Context) (d Delegation, ok bool, err error) {
 	if c.Delegation == nil {
 		return Delegation{}, false, nil
@@ -114,7 +116,7 @@ func With(ctx context.Context, c Context) context.Context {
 	return context.WithValue(ctx, contextKey{}, &c)
 }
 
-// From gives what With put into ctx, the zero Context without.
+// From returns what With put into ctx, the zero Context without.
 func From(ctx context.Context) Context {
 	if c, ok := ctx.Value(contextKey{}).(*Context); ok {
 		return *c

@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ConfirmName is the action by which a page asks its user whether a tool may
-// run. A page that declares it shows the question itself; no model is offered it.
+// ConfirmName is the action by which a page asks its user whether a tool may run.
+// A page that declares it shows the question itself; it is offered to no model.
 const ConfirmName = "confirm_tool_call"
 
 // Question asks a user whether a tool that changes something may run with
@@ -32,7 +32,7 @@ const (
 	QuestionExpired   = "expired"
 )
 
-// Grant is a user's word that a tool may run without a question each time.
+// Grant is a user's permission for a tool to run without a question each time.
 type Grant struct {
 	Tool      string    `json:"tool"`
 	SessionID string    `json:"sessionId,omitzero" doc:"The only conversation it applies to; when absent, all of yours."`
@@ -41,45 +41,46 @@ type Grant struct {
 	ExpiresAt time.Time `json:"expiresAt,omitzero" doc:"When it ends; when absent, never."`
 }
 
-// Asker is the run a question is asked in.
+// Asker is the run in which a question is asked.
 type Asker struct {
 	User    string // name the conversation is stored under
 	Session int64  // number of the conversation
 	Run     string // id of the run
 
-	// Tell shows a question, and once more when it is decided. It is nil where
-	// nobody is there to answer: then only a grant counts.
+	// Tell shows a question, and again when it is decided. It is nil if nobody
+	// is there to answer: then only a grant counts.
 	Tell func(q Question) error
-	// Page has a page of the user ask, and gives its answer; ok is false when
-	// there was none. It is nil where no page can.
+	// Page makes a page of the user ask, and returns its answer; ok is false
+	// when there was none. It is nil where no page can.
 	Page func(ctx context.Context, q Question) (yes, ok bool)
-	// Rest says that the run waits for a person. Call what it returns when the run goes
-	// on. It may be nil.
+	// Rest marks the run as waiting for a person. Call the returned function when the
+	// run continues. It may be nil.
 	Rest func() (goOn func())
-	// Ended reports whether the run that a context was stopped for this reason has ended
-	// for good, and its questions with it, not only until the server is back. Nil: it has.
+	// Ended reports whether a run whose context was stopped for this reason has ended for
+	// good, and its questions with it, not only until the server is back. Nil: it has.
 	Ended func(cause error) bool
 }
 
-// Permitted is implemented by a tool that knows by itself that it may run, because an
-// operator has said so, or because another tool asks for what it did.
+// Permitted is implemented by a tool that knows whether it may run without a
+// question, because an operator has said so, or because another tool asks about its
+// effects.
 type Permitted interface {
 	Permitted(ctx context.Context) bool
 }
 
-// Foreign is implemented by a tool that strangers describe and may change, as one of an
-// MCP server. It refuses calls by itself unless Worded.
+// Foreign is implemented by a tool that strangers describe and may change, such as one
+// of an MCP server. It refuses calls unless Worded.
 type Foreign interface {
 	Permitted
-	// Seal is the same as long as the tool is what a user was shown.
+	// Seal stays the same while the tool is the one a user was shown.
 	Seal() string
-	// About describes it to people, in the words of its server.
+	// About describes the tool to people, in the words of its server.
 	About() string
-	// MayPermit refuses users whose word does not count for it.
+	// MayPermit refuses users whose permission does not count for it.
 	MayPermit(ctx context.Context) error
 }
 
-// AsForeign finds a Foreign in a tool or in what it stands for.
+// AsForeign finds a Foreign in a tool or in the tool it wraps.
 func AsForeign(t Tool) (Foreign, bool) {
 	if w, ok := t.(interface{ Unwrap() Tool }); ok {
 		return AsForeign(w.Unwrap())
@@ -90,7 +91,7 @@ func AsForeign(t Tool) (Foreign, bool) {
 
 type wordKey struct{}
 
-// WithWord says that the user has permitted the call that ctx is for.
+// WithWord marks the call of ctx as permitted by the user.
 func WithWord(ctx context.Context) context.Context { return context.WithValue(ctx, wordKey{}, true) }
 
 // Worded reports whether the user has permitted the call that ctx is for.

@@ -1,11 +1,12 @@
 package tool
 
-// Refusal is why an answer may not begin, in the words of whoever has refused it.
+// Refusal is why an answer may not begin, in the words of the plugin that has
+// refused it.
 type Refusal struct {
 	Status  int
 	Message string
-	Body    []byte // JSON, for those who asked over HTTP
+	Body    []byte // JSON, for requests over HTTP
 }
 
-// Error is the message.
+// Error returns the message.
 func (r *Refusal) Error() string { return r.Message }

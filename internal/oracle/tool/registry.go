@@ -31,13 +31,13 @@ func ValidName(name string) bool {
 	return name != "" && len(name) <= maxName
 }
 
-// Offered is implemented by a tool that not every caller is offered.
+// Offered is implemented by a tool that only some callers are offered.
 type Offered interface {
 	Offered(ctx context.Context) bool
 }
 
-// Registry holds the tools of the server and what plugins add beside them.
-// The zero value is ready; it is safe for concurrent use.
+// Registry holds the tools of the server and those that plugins add. The zero
+// value is ready; it is safe for concurrent use.
 type Registry struct {
 	mu     sync.RWMutex
 	tools  []Tool
@@ -48,9 +48,8 @@ type Registry struct {
 	around func(Tool) Tool // nil: nothing
 }
 
-// Add registers tools for every run. It refuses a name that is taken or that
-// no model server accepts, and a schema that is no object; nothing is added
-// then.
+// Add registers tools for every run. It refuses, and adds nothing, if a name is
+// taken or no model server accepts it, or a schema is not an object.
 func (r *Registry) Add(tools ...Tool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,8 +77,8 @@ func (r *Registry) Add(tools ...Tool) error {
 	return nil
 }
 
-// Reserve takes names for tools that are not those of every run, so that a grant
-// for one of them is for no other.
+// Reserve reserves names for tools that only some runs have, so that a grant for
+// one of them is for no other tool.
 func (r *Registry) Reserve(names ...string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,8 +94,8 @@ func (r *Registry) Reserve(names ...string) error {
 	return nil
 }
 
-// Find reports whether runs of the user of ctx may come to use a tool of this name. It
-// gives the tool when that depends on the user.
+// Find reports whether runs of the user of ctx may get to use a tool of this name. It
+// returns the tool when that depends on the user.
 func (r *Registry) Find(ctx context.Context, name string) (t Tool, found bool) {
 	r.mu.RLock()
 	found = r.names[name]
@@ -112,8 +111,8 @@ func (r *Registry) Find(ctx context.Context, name string) (t Tool, found bool) {
 	return nil, false
 }
 
-// Open finds a tool that is open to everybody among those of the user of ctx; nil: none
-// of this name is.
+// Open finds a public tool among those of the user of ctx; nil when there is none of
+// this name.
 func (r *Registry) Open(ctx context.Context, name string) Tool {
 	for _, t := range r.ForRun(ctx) {
 		if s := t.Spec(); s.Name == name && s.Open() {
@@ -124,22 +123,22 @@ func (r *Registry) Open(ctx context.Context, name string) Tool {
 }
 
 // AddPerRun registers a source of tools that depend on the caller or the
-// request; ctx carries a Context. Its tools give way to those of Add.
+// request; ctx carries a Context. Where names collide, the tools of Add win.
 func (r *Registry) AddPerRun(source func(ctx context.Context) []Tool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.more = append(r.more, source)
 }
 
-// Wrap has something stand around every tool that is run: whoever runs tools runs
-// what Wrapped gives.
+// Wrap wraps every tool that is run: code that runs tools must run the result of
+// Wrapped.
 func (r *Registry) Wrap(around func(Tool) Tool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.around = around
 }
 
-// Wrapped gives tools as they are to be run.
+// Wrapped returns tools in the form in which they are run.
 func (r *Registry) Wrapped(tools []Tool) []Tool {
 	r.mu.RLock()
 	around := r.around
@@ -154,7 +153,7 @@ func (r *Registry) Wrapped(tools []Tool) []Tool {
 	return out
 }
 
-// AddEvents enters names into the catalogue of events sockets may hear.
+// AddEvents adds names to the catalogue of events for sockets.
 func (r *Registry) AddEvents(names ...string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -172,14 +171,14 @@ func (r *Registry) AddEvents(names ...string) error {
 	return nil
 }
 
-// AddRoutes registers routes to be entered into the API when it is built.
+// AddRoutes registers routes to add to the API when it is built.
 func (r *Registry) AddRoutes(add func(*web.API)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.routes = append(r.routes, add)
 }
 
-// ForRun gives the tools one run may use, in the order they were added.
+// ForRun returns the tools one run may use, in the order they were added.
 func (r *Registry) ForRun(ctx context.Context) []Tool {
 	r.mu.RLock()
 	tools, more := r.tools, r.more
@@ -220,7 +219,7 @@ func (r *Registry) Events() []string {
 	return slices.Clone(r.events)
 }
 
-// Routes enters all registered routes into a.
+// Routes adds all registered routes to a.
 func (r *Registry) Routes(a *web.API) {
 	r.mu.RLock()
 	routes := slices.Clone(r.routes)

@@ -13,8 +13,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Limits of a schema whose arguments are checked. A client's schema beyond
-// them is passed to the model as it is, and the client checks for itself.
+// Limits of a schema whose arguments are checked. A client's schema that
+// exceeds them is passed to the model unchanged, and the client itself must
+// check.
 const (
 	maxSchema       = 64 << 10 // bytes
 	maxDepth        = 32       // levels of its JSON
@@ -24,8 +25,8 @@ const (
 	maxPatternSteps = 50 << 20 // instructions times bytes
 )
 
-// Parameters is the schema in the form model servers want: an object schema
-// with properties. Real clients send schemas without a type.
+// Parameters is the schema in the form that model servers require: an object
+// schema with properties. Some clients send schemas without a type.
 func (s Spec) Parameters() jsontext.Value {
 	const empty = `{"type":"object","properties":{}}`
 	out := make([]byte, 0, len(s.Schema)+len(empty))
@@ -73,10 +74,10 @@ func member(out []byte, key string, v jsontext.Value) []byte {
 }
 
 // CheckSchema reports whether raw can be the schema of a tool of ours: a JSON
-// Schema of an object, within the limits. Nothing means any object.
+// Schema of an object, within the limits. An empty one means any object.
 func CheckSchema(raw jsontext.Value) error { return NewChecker().CheckSchema(raw) }
 
-// CheckSchema is the function of that name for schemas that come again.
+// CheckSchema is the function of that name, with a cache for repeated schemas.
 func (c *Checker) CheckSchema(raw jsontext.Value) error {
 	s := c.schema(raw)
 	if s.compiled == nil {

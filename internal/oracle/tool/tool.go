@@ -26,11 +26,11 @@ const (
 	Action              // in the caller's page, as an action of its interface
 )
 
-// Client reports whether the tool runs with the caller. We never repeat such a
-// call: it may have had its effect although no answer came back.
+// Client reports whether the tool runs in the caller's page. We never repeat
+// such a call: it may have had its effect although no answer came back.
 func (k Kind) Client() bool { return k == Browser || k == Action }
 
-// Spec describes a tool to the model and to those who show its calls.
+// Spec describes a tool to the model and to readers of its calls.
 type Spec struct {
 	Name        string
 	Description string
@@ -42,14 +42,14 @@ type Spec struct {
 	ReadOnly    bool          // a call changes nothing
 	Outside     bool          // a call asks servers outside of this one
 	Session     bool          // a call is about the conversation it is made in
-	Public      bool          // anybody may call it, also somebody who is not known
+	Public      bool          // anybody may call it, even an unknown person
 	Agent       string        // name of the sub-agent the tool belongs to; empty: the main one
 	Sub         string        // step of the sub-agent that a call of the tool runs; empty: it runs none
 	Capability  string        // what must be loaded before the tool can be called; empty: nothing
 }
 
-// Open reports whether the tool may be called for somebody who is not known: it is
-// public, changes nothing and runs here.
+// Open reports whether the tool may be called for an unknown person: it is public,
+// changes nothing and runs here.
 func (s Spec) Open() bool {
 	return s.Public && s.ReadOnly && s.Kind == Server && s.Agent == "" && s.Sub == ""
 }
@@ -61,27 +61,27 @@ type Call struct {
 	Args jsontext.Value `json:"args,omitzero"` // a JSON object
 }
 
-// Output is what a call gave. Err is a sentence for the model and the caller
-// when the call failed; it never holds internals.
+// Output is the output of a call. Err is a sentence for the model and the
+// caller when the call failed; it never holds internals.
 type Output struct {
 	Text string
 	Data jsontext.Value // instead of Text, where the answer is JSON
 	Err  string
-	Load []string // capabilities whose tools can be called from now on
+	Load []string // capabilities whose tools can be called from here on
 
-	// Handed says that the caller was given the call and brings its result with
-	// the next message: the turn ends with it.
+	// Handed means that the call was handed to the caller, whose next message
+	// brings the result: the turn ends with it.
 	Handed bool
 }
 
-// HandedText stands in the place of a result that is still to come.
+// HandedText takes the place of a result that is still to come.
 const HandedText = "The call was handed to the user's page. Its result comes with the next message."
 
 // LoadName is the tool that loads capabilities. Its output names them, so that
-// the turns that follow find in the history what is loaded.
+// later turns find in the history what is loaded.
 const LoadName = "load_capability"
 
-// Loaded is the output of LoadName.
+// Loaded is the data in the output of LoadName.
 type Loaded struct {
 	Loaded []string `json:"loaded"`
 	Tools  []string `json:"tools"`
@@ -98,15 +98,15 @@ func (o Output) String() string {
 	return string(o.Data)
 }
 
-// Tool is something a model may call. Run gets arguments that fit the schema.
-// A fault it returns is shown to the model with its message, any other error
-// only as a failure; ctx ends when the call may no longer go on.
+// Tool is a tool that models may call. Run gets arguments that fit the schema.
+// If it returns a fault, the model sees its message; any other error is shown
+// only as a failure. ctx ends when the call must stop.
 type Tool interface {
 	Spec() Spec
 	Run(ctx context.Context, c Call) (Output, error)
 }
 
-// Func is a tool made of a description and a function.
+// Func is a tool made from a description and a function.
 type Func struct {
 	Describe Spec
 	Do       func(ctx context.Context, c Call) (Output, error)

@@ -10,17 +10,17 @@ import (
 )
 
 // Answer is one answer of a Fake: deltas, then an error or the end. With Hang
-// it waits for the end of its context before that.
+// it first waits for the end of its context.
 type Answer struct {
 	Deltas []llm.Delta
 	Hang   bool
 	Err    error
 }
 
-// Fake is a model without a connection. Each request gets the next answer, the
-// last one again and again. It notes what it was asked.
+// Fake is a model without a connection. Each request gets the next answer, and
+// the last one is repeated. It records its requests.
 type Fake struct {
-	OnHang func() // told before an answer hangs; may be nil
+	OnHang func() // called before an answer hangs; may be nil
 
 	mu       sync.Mutex
 	answers  []Answer

@@ -19,7 +19,7 @@ type Step func(p *Player) bool
 // Script is one answer.
 type Script []Step
 
-// Request is what a client asked, as it came.
+// Request is a client's request, as received.
 type Request struct {
 	Authorization string
 	Body          jsontext.Value
@@ -46,7 +46,7 @@ type Request struct {
 // Server is a scripted model server. Each request plays the next script; when
 // there is none left, the last one is played again.
 type Server struct {
-	URL string // base address, as LLM_BASE_URL wants it
+	URL string // base address, as in LLM_BASE_URL
 
 	http *httptest.Server
 	mu   sync.Mutex
@@ -66,8 +66,8 @@ func Start(scripts ...Script) *Server {
 	return s
 }
 
-// Play starts a server that plays what play gives for a request, one at a time. The
-// caller closes it.
+// Play starts a server that plays what play returns for a request, one at a time.
+// The caller closes it.
 func Play(play func(Request) Script) *Server {
 	s := Start()
 	s.play = play
@@ -83,12 +83,12 @@ func (s *Server) Close() {
 // Client is an HTTP client that reaches the server.
 func (s *Server) Client() *http.Client { return s.http.Client() }
 
-// Came gets a value when a client asks something; one that nobody takes is
-// not added to.
+// Came receives a value when a request arrives; further values are dropped
+// while one is unread.
 func (s *Server) Came() <-chan struct{} { return s.came }
 
-// Gone gets a value when a client goes away before its answer is over; one
-// that nobody takes is not added to.
+// Gone receives a value when a client leaves before its answer is over; further
+// values are dropped while one is unread.
 func (s *Server) Gone() <-chan struct{} { return s.gone }
 
 // Requests lists what clients have asked so far.

@@ -68,8 +68,8 @@ func Reasoning(field, text string) Step {
 // Call is a tool call to be sent.
 type Call struct{ ID, Name, Args string }
 
-// Calls sends tool calls in fragments of size bytes, mixed with each other as
-// servers do that answer in parallel; size 0 sends each call whole.
+// Calls sends tool calls in fragments of size bytes, interleaved as servers do
+// that answer in parallel; size 0 sends each call whole.
 func Calls(size int, calls ...Call) Step {
 	return func(p *Player) bool {
 		type part struct {
@@ -108,7 +108,8 @@ func Calls(size int, calls ...Call) Step {
 	}
 }
 
-// Finish sends why the model stopped, the usage and the end of the stream.
+// Finish sends the reason why the model stopped, the usage and the end of the
+// stream.
 func Finish(reason string) Step {
 	return func(p *Player) bool {
 		return p.line(chunkOf(map[string]any{}, reason)) &&
@@ -117,7 +118,7 @@ func Finish(reason string) Step {
 	}
 }
 
-// Raw sends bytes as they are.
+// Raw sends bytes unchanged.
 func Raw(text string) Step {
 	return func(p *Player) bool {
 		p.started = true
@@ -159,7 +160,7 @@ func Break() Step {
 	}
 }
 
-// Hang says nothing more until the client goes away.
+// Hang sends nothing more until the client leaves.
 func Hang() Step {
 	return func(p *Player) bool {
 		<-p.r.Context().Done()
@@ -167,7 +168,7 @@ func Hang() Step {
 	}
 }
 
-// Wait says nothing until ch gives a value or the client goes away.
+// Wait sends nothing until ch receives a value or the client leaves.
 func Wait(ch <-chan struct{}) Step {
 	return func(p *Player) bool {
 		select {
@@ -179,7 +180,7 @@ func Wait(ch <-chan struct{}) Step {
 	}
 }
 
-// Pause says nothing for a while: a slow model.
+// Pause sends nothing for a while, like a slow model.
 func Pause(d time.Duration) Step {
 	return func(p *Player) bool {
 		t := time.NewTimer(d)
