@@ -5,6 +5,7 @@ import { html, useState } from "../vendor/preact.js";
 import { useAct } from "./act.js";
 import { call, didPath, may } from "./api.js";
 import { List } from "./list.js";
+import { Listing } from "./listing.js";
 import { Name } from "./names.js";
 import { twinHref } from "./router.js";
 import { Badge, Failure, Time } from "./ui.js";
@@ -31,7 +32,7 @@ export function Assignments({ id, survey }) {
   const bar = may1 ? html`<form class="assign" onSubmit=${(e) => { e.preventDefault(); go(); }}><label class="choice-line"><input type="checkbox" checked=${all} onChange=${() => choose(all ? {} : Object.fromEntries(items.map((h) => [h.householdId, h])))} /> ${t("assign.page", { n: items.length })}</label>
     <label><span class="sr">${t("assign.to")}</span><select required value=${to} onChange=${(e) => name(e.target.value)}><option value="">${t("assign.to")}…</option>${people.map((c) => html`<option key=${c.did || c} value=${c.did || c}>${c.name || c.did || c}</option>`)}</select></label>
     <button type="submit" class="primary" disabled=${act.busy || !list.length || !to}>${t("assign.go", { n: list.length })}</button><span role="status" class="mute">${said}</span></form>` : null;
-  return html`<${Failure} error=${act.error} /><${List} path=${`/v1/surveys/${id}/households`} limit=${50} turn=${turn} id=${(h) => h.householdId} href=${(h) => twinHref(h.householdId)} onPage=${(p) => see(p?.items || [])} over=${() => bar}
+  return html`<${Listing} id=${id} survey=${survey} done=${() => again(turn + 1)} /><${Failure} error=${act.error} /><${List} path=${`/v1/surveys/${id}/households`} limit=${50} turn=${turn} id=${(h) => h.householdId} href=${(h) => twinHref(h.householdId)} onPage=${(p) => see(p?.items || [])} over=${() => bar}
     filters=${[{ key: "outcome", label: t("survey.outcome"), options: ["listed", "contacted", "completed", "partial", "refused", "unreachable", "ineligible"].map((s) => ({ value: s, label: t("state." + s) })) }, { key: "stratum", label: t("survey.stratum") }, { key: "area", label: t("assign.area") },
       ...(people.length ? [{ key: "collector", label: t("survey.collector"), options: people.map((c) => ({ value: c.did || c, label: c.name || c.did || c })) }] : [])]}
     columns=${[

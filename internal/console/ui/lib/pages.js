@@ -11,6 +11,7 @@ export const pages = [
   { path: "/twins", name: "twins", icon: "twins", key: "t", menu: "work", scope: "entities:read", load: () => import("../pages/twins.js") },
   { path: "/twins/:did", name: "twin", scope: "entities:read", load: () => import("../pages/twin.js") },
   { path: "/surveys", name: "surveys", icon: "survey", key: "s", menu: "work", scope: "surveys:read", area: "b", load: () => import("../pages/surveys.js") },
+  { path: "/surveys/new", name: "surveynew", scope: "surveys:write", area: "b", load: () => import("../pages/surveynew.js") },
   { path: "/surveys/:id", name: "survey", scope: "surveys:read", area: "b", load: () => import("../pages/survey.js") },
   { path: "/surveys/:id/fill", name: "fill", scope: "responses:write", area: "b", load: () => import("../pages/fill.js") },
   { path: "/interviews", name: "interviews", icon: "people", key: "q", menu: "work", scope: "responses:write", area: "b", load: () => import("../pages/interviews.js") },

@@ -1,7 +1,7 @@
 // @ts-check
 import { html, signal, useEffect } from "../vendor/preact.js";
 import { call, may } from "../lib/api.js";
-import { surveyHref } from "../lib/router.js";
+import { base, surveyHref } from "../lib/router.js";
 import { List } from "../lib/list.js";
 import { Badge, Bar, Page, Time } from "../lib/ui.js";
 import { t } from "../lib/words.js";
@@ -21,7 +21,7 @@ export function SurveyName({ id }) {
 }
 
 export default function Surveys() {
-  return html`<${Page} title=${t("page.surveys")} about=${t("surveys.about")}>
+  return html`<${Page} title=${t("page.surveys")} about=${t("surveys.about")} actions=${may("surveys:write") && html`<a class="button primary" href=${base + "/surveys/new"}>${t("surveys.new")}</a>`}>
     <${List} path="/v1/surveys" id=${(s) => s.surveyId} href=${(s) => surveyHref(s.surveyId)}
       filters=${[{ key: "status", label: t("twins.status"), options: ["draft", "ready", "active", "paused", "closed", "archived"].map((s) => ({ value: s, label: t("state." + s) })) }]}
       columns=${[
