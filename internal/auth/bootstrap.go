@@ -11,9 +11,9 @@ import (
 
 // Bootstrap makes the operator's workspace, its owner and an owner key on an
 // empty store. ownerKey, when given, is that key's text; otherwise one is made
-// and returned, this once. Later calls return "" and change nothing, except
-// that an ownerKey the store has never seen is added as one more owner key:
-// the ones before it keep working until they are revoked. A revoked one stays
+// and returned, only this once. Later calls return "" and change nothing,
+// except that an ownerKey the store has never seen is added as one more owner
+// key: earlier ones keep working until they are revoked. A revoked one stays
 // revoked. Instances that start together may all call it; one makes the key.
 func (s *Service) Bootstrap(ctx context.Context, ownerKey string) (shown string, err error) {
 	if ownerKey != "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// grant is what is kept in memory about a key that works. It never changes.
+// grant is the cached data about a working key. It never changes.
 type grant struct {
 	hash     Digest
 	caller   web.Caller
@@ -24,8 +24,8 @@ type grant struct {
 // expired reports whether the key's time is over.
 func (g *grant) expired(now time.Time) bool { return !g.until.IsZero() && !now.Before(g.until) }
 
-// cache keeps the grants of keys by the digest of their text. Only keys that
-// worked are in it, so nobody can fill it with guesses.
+// cache keeps the grants of keys by the digest of their text. It contains only
+// keys that worked, so guesses cannot fill it.
 type cache struct {
 	era    atomic.Int64
 	age    time.Duration
@@ -51,8 +51,8 @@ func (c *cache) getID(id string, now time.Time) (g *grant, fresh bool) {
 	return g, ok && c.fresh(g, now)
 }
 
-// groupsAge is how old what groups give may be: a group can end with the time of
-// its relationships, of which nobody is told.
+// groupsAge is how old cached scopes of groups may be: a group can end with the
+// time of its relationships, without a notification.
 const groupsAge = time.Second
 
 func (c *cache) fresh(g *grant, now time.Time) bool {
@@ -74,8 +74,8 @@ func (c *cache) put(g *grant) {
 
 func (c *cache) drop(hash Digest) { c.grants.drop(hash) }
 
-// flush makes every grant stale. They stay known as keys that have worked, so
-// their owners are not taken for strangers guessing.
+// flush makes every grant stale. They are still known as keys that have worked,
+// so their owners are not taken for strangers guessing.
 func (c *cache) flush() { c.era.Add(1) }
 
 // recent is a map that holds at most size entries and forgets those that were

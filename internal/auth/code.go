@@ -11,12 +11,12 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// CodeLife is how long a code of the terminal opens a session.
+// CodeLife is how long a code from the terminal can open a session.
 const CodeLife = 10 * time.Minute
 
 // Code makes a code that opens one session with the rights of the workspace's
-// owner, from this machine. Whoever can print it can open the store. The fault is
-// OWNER_KEY_MISSING when no key is left for the session to stand on.
+// owner, from this machine. A person who can print it can open the store anyway.
+// The fault is OWNER_KEY_MISSING when there is no key for the session.
 func (d Sessions) Code(ctx context.Context, workspace string) (string, error) {
 	code := base64.RawURLEncoding.EncodeToString(random(24))
 	err := d.s.db.InTx(ctx, func(tx *db.Tx) error {
@@ -33,9 +33,9 @@ func (d Sessions) Code(ctx context.Context, workspace string) (string, error) {
 	return code, err
 }
 
-// Enter opens a session for a code, which is used up. It works for a browser on
-// this machine only: CODE_INVALID for everybody else, and for a code that was
-// used or is too old. Wrong ones count as wrong keys do.
+// Enter opens a session for a code, and uses the code up. It works only for a
+// browser on this machine: CODE_INVALID for everybody else, and for a code that
+// was used or is too old. Wrong codes count like wrong keys.
 func (d Sessions) Enter(r *http.Request, code string) (Opening, error) {
 	ctx, addr := r.Context(), addrName(r.Context())
 	var workspace, key string
@@ -49,7 +49,7 @@ func (d Sessions) Enter(r *http.Request, code string) (Opening, error) {
 		}
 	}
 	if key == "" {
-		// Only what is wrong is held up: others at this address may have used up the
+		// Only failures are delayed: others at this address may have used up the
 		// tries.
 		if err := d.s.failures.check(addr); err != nil {
 			return Opening{}, err

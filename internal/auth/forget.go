@@ -32,7 +32,7 @@ func lastOwner() error {
 
 // MayForget reports whether the caller may have a principal forgotten, which
 // ends its keys and what its groups give it: that takes keys:write and the right
-// to revoke each key that works, and all that the groups give. Faults:
+// to revoke each working key, and everything the groups give. Faults:
 // SCOPE_MISSING, RESTRICTION_EXCEEDED, and LAST_OWNER when no lasting key would
 // be left.
 func (s *Service) MayForget(ctx context.Context, q db.Querier, workspace, principal string) error {
@@ -76,7 +76,7 @@ func (s *Service) MayForget(ctx context.Context, q db.Querier, workspace, princi
 	return lastOwner()
 }
 
-// mayNotForget says of scopes that a caller lacks what they are needed for.
+// mayNotForget explains, for scopes that a caller lacks, why they are needed.
 func mayNotForget(err error) error {
 	f := fault.As(err)
 	if f == nil || f.Code != codeScope {
@@ -85,9 +85,9 @@ func mayNotForget(err error) error {
 	return fault.New(fault.Forbidden, codeScope, "This DID has rights. Only a caller who has all of these rights may erase it.").With(f.Fields...)
 }
 
-// Forget takes a person out of the keys of a workspace, in the transaction that
-// erases her data: keys that speak for her stop working and lose their names.
-// It returns how many there were. The faults are those of MayForget.
+// Forget removes a person from the keys of a workspace, in the transaction that
+// erases their data: keys that speak for the person stop working and lose their
+// names. It returns how many there were. The faults are those of MayForget.
 func (s *Service) Forget(ctx context.Context, tx *db.Tx, workspace, principal string) (int64, error) {
 	if err := lockKeys(ctx, tx, workspace); err != nil {
 		return 0, err

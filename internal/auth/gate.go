@@ -52,9 +52,9 @@ func (gt *gate) Admit(answer http.Header, r *http.Request, scope web.Scope) (web
 	return c, nil
 }
 
-// again is a grant that somebody is about to be refused for, as the store has it
-// now: where other instances change keys too, what is kept may be old. It is g
-// itself where there are none, for a caller without a key, and when it has ended.
+// again rereads a grant from the store before a caller is refused because of it:
+// where other instances change keys too, the cached one may be outdated. It is g
+// itself if there are none, for a caller without a key, and when it has ended.
 func again(ctx context.Context, gt *gate, g *grant) *grant {
 	if gt.cache.lease == nil || g.caller.Key == "" {
 		return g
@@ -66,9 +66,9 @@ func again(ctx context.Context, gt *gate, g *grant) *grant {
 	return now
 }
 
-// admitOperator lets in a direct peer on this machine and whoever has the
-// scope. Everybody else gets the answer of a route that does not exist, also
-// for a wrong key: the route is not there to try keys on.
+// admitOperator admits a direct peer on this machine and callers with the
+// scope. Everybody else gets the answer of a route that does not exist, even
+// for a wrong key, so that keys cannot be tried on it.
 func (gt *gate) admitOperator(r *http.Request) (web.Caller, error) {
 	const scope = "operations:read"
 	if web.IsDirectLoopback(r) {
@@ -84,8 +84,8 @@ func (gt *gate) admitOperator(r *http.Request) (web.Caller, error) {
 	return c, nil
 }
 
-// identify finds the caller by what the request carries. It writes what is
-// left of the key's rate limit into answer, if there is one, once half is
+// identify finds the caller by the credential in the request. It writes the
+// rest of the key's rate limit into answer, if there is one, once half is
 // spent.
 func (gt *gate) identify(r *http.Request, answer http.Header) (web.Caller, error) {
 	if in, ok := web.InsideFrom(r.Context()); ok && in.Caller.Key != "" {
@@ -130,8 +130,8 @@ func (gt *gate) ByKey(answer http.Header, r *http.Request) (c web.Caller, ok boo
 	return c, true, err
 }
 
-// byInside finds the caller of a request that this process makes for somebody who
-// came with a key: with what that key may do now.
+// byInside finds the caller of a request that this process makes for a caller
+// with a key, with the key's present rights.
 func (gt *gate) byInside(answer http.Header, r *http.Request, c web.Caller) (web.Caller, error) {
 	ctx := web.WithCaller(r.Context(), c)
 	if err := gt.StillValid(ctx, false); err != nil && fault.CodeOf(err) != "SCOPE_MISSING" {
@@ -144,8 +144,8 @@ func (gt *gate) byInside(answer http.Header, r *http.Request, c web.Caller) (web
 	return gt.let(r, answer, g, c.Session)
 }
 
-// let lets a request in that came with a grant: from where the key works, and
-// within its limit.
+// let admits a request with a grant: from the networks of the key, and within
+// its limit.
 func (gt *gate) let(r *http.Request, answer http.Header, g *grant, session string) (web.Caller, error) {
 	if !g.allows(web.ClientAddr(r.Context())) {
 		if g = again(r.Context(), gt, g); !g.allows(web.ClientAddr(r.Context())) {
@@ -236,10 +236,10 @@ func ambiguous() error {
 	return fault.New(fault.Unauthenticated, "KEY_AMBIGUOUS", "The request carries two different keys. Send one.")
 }
 
-// authenticate finds the grant of a key's text. Texts nobody knows and keys
-// that were revoked take the same way and get the same answer. Keys are found
-// by a digest of the whole text, so how long a look-up takes tells about bits
-// of a digest nobody can steer, not about the text.
+// authenticate finds the grant of a key's text. Unknown texts and revoked keys
+// take the same path and get the same answer. Keys are found by a digest of the
+// whole text, so the duration of a lookup reveals bits of a digest that nobody
+// can steer, not of the text.
 func (gt *gate) authenticate(ctx context.Context, text string) (*grant, error) {
 	if len(text) > maxText {
 		return nil, gt.failures.count(addrName(ctx), keyInvalid())
@@ -257,8 +257,8 @@ func (gt *gate) authenticate(ctx context.Context, text string) (*grant, error) {
 	switch {
 	case g == nil:
 		gt.cache.drop(hash)
-		// Only what fails is held up: a good key behind the same address has
-		// nothing to do with its neighbours' guesses.
+		// Only failures are delayed: a good key behind the same address is not
+		// affected by its neighbours' guesses.
 		name := addrName(ctx)
 		if err := gt.failures.check(name); err != nil {
 			return nil, err
@@ -282,8 +282,8 @@ func keyExpired() *fault.Error {
 	return fault.New(fault.Unauthenticated, "KEY_EXPIRED", "This API key has expired.")
 }
 
-// load looks a key up and keeps its grant. It returns nil for a text nobody
-// knows and for a key that has ended.
+// load looks up a key and caches its grant. It returns nil for an unknown text
+// and for a key that has ended.
 func (gt *gate) load(ctx context.Context, hash Digest, now time.Time) (*grant, error) {
 	era := gt.cache.begin()
 	k, err := findHash(ctx, gt.db, hash)
@@ -316,12 +316,12 @@ func (gt *gate) keep(ctx context.Context, k *Key, era int64, now time.Time) (*gr
 	return g, nil
 }
 
-// StillValid reports whether what the caller of ctx came with still holds, for
-// work that goes on after the gate let it in. A key costs a query when keys have
-// changed or CacheAge has passed since the last look, and when it is asked to
-// look anew; a token is asked about each time. The faults are those of the gate:
-// KEY_INVALID, KEY_EXPIRED, those of tokens, and SCOPE_MISSING when the groups of
-// the caller no longer give all that it came with.
+// StillValid reports whether the credential of the caller of ctx still counts,
+// for work that continues after the gate. A key costs a query when keys have
+// changed or CacheAge has passed since the last check, and with anew; a token is
+// checked each time. The faults are those of the gate: KEY_INVALID, KEY_EXPIRED,
+// those of tokens, and SCOPE_MISSING when the groups of the caller no longer give
+// everything it came with.
 func (gt *gate) StillValid(ctx context.Context, anew bool) error {
 	c := web.CallerFrom(ctx)
 	if c.Key == "" {
@@ -345,8 +345,8 @@ func (gt *gate) StillValid(ctx context.Context, anew bool) error {
 	return keyExpired()
 }
 
-// byID finds what a key may do by its id, in the store when it is not in memory
-// or when it is asked to look anew. KEY_INVALID when the key has ended.
+// byID finds the rights of a key by its id, in the store if it is not cached or
+// with anew. KEY_INVALID when the key has ended.
 func (gt *gate) byID(ctx context.Context, workspace, id string, anew bool) (*grant, error) {
 	now := gt.now()
 	g, fresh := gt.cache.getID(id, now)

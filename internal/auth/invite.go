@@ -18,7 +18,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// InviteLife is how long an invitation can be used.
+// InviteLife is how long an invitation is valid.
 const InviteLife = 72 * time.Hour
 
 // How many invitations wait to be used at most: of a workspace, and of those that
@@ -34,7 +34,7 @@ type InviteDraft struct {
 	Origin string `json:"origin,omitempty" doc:"Address of this server as the person reaches it. The link and the QR code begin with it; HEARTH_PUBLIC_URL by default." example:"https://hearth.example.org"`
 }
 
-// Invite is an invitation: whoever opens its link first gets a key.
+// Invite is an invitation: the first person who opens its link gets a key.
 type Invite struct {
 	ID        string       `json:"id" doc:"Ordered by time of creation."`
 	Name      string       `json:"name" doc:"Name of the person it is for; the key gets this name."`
@@ -54,7 +54,7 @@ type Invite struct {
 
 	draft     Draft
 	workspace string
-	maker     string // key whose rights it gives away
+	maker     string // key whose rights it passes on
 	hash      Digest
 }
 
@@ -94,16 +94,16 @@ type NewInvite struct {
 	QR   *QR    `json:"qr,omitempty" doc:"The link as a QR code. Absent without an origin."`
 }
 
-// String leaves the code out, so that no print of the value shows it.
+// String leaves the code out, so that printing the value does not reveal it.
 func (v NewInvite) String() string { return v.ID }
 
-// QR is that of package api.
+// QR is the type of package api.
 type QR = api.QR
 
-// Invites makes and takes invitations. Make one with Service.Invites.
+// Invites makes and accepts invitations. Make one with Service.Invites.
 type Invites struct{ s *Service }
 
-// Invites is the desk of the invitations.
+// Invites returns the service's Invites.
 func (s *Service) Invites() Invites { return Invites{s} }
 
 // making checks a draft and returns the step that stores the invitation. The
@@ -132,7 +132,7 @@ func (d Invites) making(ctx context.Context, in InviteDraft) (func(*db.Tx) (NewI
 		}
 	}
 	return func(tx *db.Tx) (NewInvite, error) {
-		if err := lockKeys(ctx, tx, c.Workspace); err != nil { // two who count at once would both find room
+		if err := lockKeys(ctx, tx, c.Workspace); err != nil { // otherwise two calls at once would both find room
 			return NewInvite{}, err
 		}
 		if err := d.restricted(ctx, tx, c, in.Draft); err != nil {
@@ -145,7 +145,7 @@ func (d Invites) making(ctx context.Context, in InviteDraft) (func(*db.Tx) (NewI
 		if err != nil {
 			return NewInvite{}, err
 		}
-		v, out := v, made // a second run begins anew
+		v, out := v, made // a second run starts over
 		v.EndsAt = earlier(v.EndsAt, maker.until())
 		out.Invite = *v.at(now)
 		if err := insertInvite(ctx, tx, &v); err != nil {
@@ -187,7 +187,7 @@ func (d Invites) room(ctx context.Context, tx *db.Tx, c web.Caller, now time.Tim
 	return nil
 }
 
-// originOf is where a link begins; "" when nobody has said.
+// originOf is the origin of a link; "" when unknown.
 func originOf(text, public string) (string, error) {
 	if text == "" {
 		return strings.TrimSuffix(public, "/"), nil
@@ -227,10 +227,10 @@ func draw(text string) (*QR, error) {
 	return &QR{Size: code.Size + 2*quiet, Path: b.String()}, nil
 }
 
-// List gives at most limit invitations of the caller's workspace behind an id,
-// the oldest first; next is where the list goes on, nil at its end. A key that is
-// limited to projects gets those it has made itself: the others name people it
-// may know nothing of.
+// List returns at most limit invitations of the caller's workspace after an id,
+// the oldest first; next is where the list continues, nil at its end. A key
+// limited to projects gets those it has made itself, because the others name
+// people it may know nothing about.
 func (d Invites) List(ctx context.Context, after string, limit int) (list []Invite, next any, err error) {
 	c, key := web.CallerFrom(ctx), ""
 	if len(c.Projects) > 0 {
@@ -253,7 +253,7 @@ func (d Invites) List(ctx context.Context, after string, limit int) (list []Invi
 	return list, next, nil
 }
 
-// Revoke ends an invitation nobody has used: one's own, or one of a key the caller
+// Revoke ends an unused invitation: the caller's own, or one of a key the caller
 // could revoke. Revoking it again changes nothing. Faults: INVITE_NOT_FOUND,
 // INVITE_USED, and those of revoking a key.
 func (d Invites) Revoke(ctx context.Context, id string) (Invite, error) {
@@ -304,8 +304,8 @@ func (d Invites) changeKey(ctx context.Context, tx *db.Tx, k *Key) error {
 	return nil
 }
 
-// Look finds the invitation of a code that can be used, for whoever is about to.
-// The faults are those of Accept.
+// Look finds the usable invitation of a code, for a person who is about to
+// accept it. The faults are those of Accept.
 func (d Invites) Look(r *http.Request, code string) (Invite, error) {
 	ctx := r.Context()
 	v, _, err := d.find(ctx, code)
@@ -360,7 +360,7 @@ func (v *Invite) usable() error {
 	return nil
 }
 
-// inviter is what the key that made an invitation may do now, looked up anew.
+// inviter returns the present rights of the key that made an invitation.
 // INVITE_ENDED when it can no longer make keys.
 func (d Invites) inviter(ctx context.Context, v *Invite) (*grant, error) {
 	g, err := d.s.byID(ctx, v.workspace, v.maker, true)
@@ -374,15 +374,15 @@ func inviteEnded() error {
 	return fault.New(fault.Conflict, "INVITE_ENDED", "The person who made this invitation no longer has the rights it gives. Ask for a new link.")
 }
 
-// Accepted is an invitation that was used: the session it opened, and the text of
-// its key, which is shown once.
+// Accepted is a used invitation: the session it opened, and the text of its key,
+// which is shown once.
 type Accepted struct {
 	Opening
 	KeyText string
 }
 
-// Accept makes the key of an invitation and opens a session on it. The key is
-// made as its inviter would make it at this moment, so it has no more than the
+// Accept makes the key of an invitation and opens a session with it. The key is
+// made with the present rights of its inviter, so it has no more than the
 // inviter has now. The invitation is used up in the same transaction. Faults:
 // those of find, and KEY_NETWORK_FORBIDDEN.
 func (d Invites) Accept(r *http.Request, code string) (Accepted, error) {
@@ -427,7 +427,7 @@ func (d Invites) use(ctx context.Context, tx *db.Tx, v *Invite, inviter web.Call
 		return Issued{}, ended(err)
 	}
 	if has, err := d.s.of(ctx, tx, &made.Key); err != nil || len(has) == 0 && len(made.BoundTo) > 0 {
-		return Issued{}, ended(err) // a key that never works is no use to anybody
+		return Issued{}, ended(err) // a key that never works is useless
 	}
 	if g := (&grant{networks: parsed(made.Networks)}); !g.allows(web.ClientAddr(ctx)) {
 		return Issued{}, networkForbidden()
@@ -442,7 +442,8 @@ func (d Invites) use(ctx context.Context, tx *db.Tx, v *Invite, inviter web.Call
 	return made, d.s.record(ctx, tx, "invite.used", v.ID, 2)
 }
 
-// ended says of what an inviter can no longer do that the invitation is over.
+// ended turns the fault for what an inviter can no longer do into one that the
+// invitation is over.
 func ended(err error) error {
 	k := fault.KindOf(err)
 	if err == nil || slices.Contains([]fault.Kind{fault.Forbidden, fault.Invalid, fault.NotFound, fault.Unauthenticated, fault.Conflict}, k) {

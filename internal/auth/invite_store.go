@@ -27,7 +27,7 @@ const (
 	countInvitesSQL    = `SELECT count(*) FROM (SELECT 1 FROM invites WHERE ws = $1 AND ends_at > $2 AND used_at IS NULL AND revoked_at IS NULL LIMIT $3) AS n`
 	countOwnInvitesSQL = `SELECT count(*) FROM (SELECT 1 FROM invites WHERE ws = $1 AND created_by = $2 AND ends_at > $3 AND used_at IS NULL AND revoked_at IS NULL LIMIT $4) AS n`
 	endInviteSQL       = `UPDATE invites SET used_at = $2, revoked_at = $3, principal = $4, made = $5 WHERE id = $1`
-	// Those of a key that ends, nobody has used and nobody took back.
+	// Unused, unrevoked invitations of a key that ends.
 	openOfKey         = `ws = $1 AND key_id = $2 AND used_at IS NULL AND revoked_at IS NULL`
 	revokeInvitesSQL  = `UPDATE invites SET revoked_at = $3 WHERE ` + openOfKey + ` AND ends_at > $3 RETURNING id`
 	shortenInvitesSQL = `UPDATE invites SET ends_at = $3 WHERE ` + openOfKey + ` AND ends_at > $3`
@@ -120,8 +120,8 @@ func countOwnInvites(ctx context.Context, q db.Querier, c web.Caller, now time.T
 	return n, nil
 }
 
-// revokeInvites ends the open invitations of a key that was revoked, and tells which
-// they were.
+// revokeInvites ends the open invitations of a key that was revoked, and returns
+// which ones.
 func revokeInvites(ctx context.Context, tx *db.Tx, k *Key) ([]string, error) {
 	rows, err := tx.Query(ctx, revokeInvitesSQL, k.Workspace, k.ID, k.RevokedAt.UnixMilli())
 	ids, err := db.Collect(rows, err, "revoke invitations of key", db.Column[string])

@@ -35,7 +35,7 @@ const (
 	maxText     = 512
 )
 
-// Digest is the SHA-256 of a key's text: all that is stored of it.
+// Digest is the SHA-256 of a key's text, the only form in which it is stored.
 type Digest [sha256.Size]byte
 
 func digest(text string) Digest { return sha256.Sum256([]byte(text)) }
@@ -122,9 +122,9 @@ const (
 // byGroups reports whether the key takes its rights from groups.
 func (k *Key) byGroups() bool { return slices.Contains(k.Scopes, member) }
 
-// rights stands for what a key may do: equal for keys that were made alike and, where
-// groups give them their scopes, have the same ones now. Whoever loses a right does
-// not see any more what was said with it.
+// rights identifies what a key may do: equal for keys that were made alike and, if
+// groups give them their scopes, have the same ones now. A key that loses a right no
+// longer sees what was said with it.
 func (k *Key) rights(now []string) string {
 	if !k.byGroups() && len(k.BoundTo) == 0 {
 		now = nil
@@ -140,9 +140,9 @@ func (k *Key) rights(now []string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// lasting reports whether the key is an owner's in the whole workspace, from
-// anywhere, without an end and whatever happens to groups. Each workspace keeps one, or nobody could make
-// the next.
+// lasting reports whether the key is an owner's in the whole workspace, from anywhere,
+// without an end and independent of groups. Each workspace keeps one, or nobody could
+// make the next.
 func (k *Key) lasting() bool {
 	return slices.Contains(k.Scopes, all) && len(k.Projects) == 0 && len(k.Networks) == 0 &&
 		k.until().IsZero() && k.RevokedAt.IsZero() && k.ReplacedBy == "" && len(k.BoundTo) == 0

@@ -12,13 +12,13 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Create makes a key in the caller's workspace. The caller cannot grant more
-// than it has: not scopes (SCOPE_MISSING), nor a wider project or network
-// restriction or a later expiry than its own key's (RESTRICTION_EXCEEDED);
-// what the draft leaves out is taken from the caller's key. To speak for
-// another principal than oneself or a new one takes an owner. A member key
-// gives nothing by itself; see asMember for who makes one. A key made with rights
-// of groups depends on them for as long as it lives; see bind.
+// Create makes a key in the caller's workspace. The caller cannot grant more than
+// it has: not scopes (SCOPE_MISSING), nor a wider project or network restriction
+// or a later expiry than its own key's (RESTRICTION_EXCEEDED); members missing in
+// the draft are taken from the caller's key. Making a key for a principal other
+// than oneself or a new one takes an owner. A member key gives nothing in itself;
+// asMember says who makes one. A key made with rights of groups depends on them
+// for as long as it lives; see bind.
 func (s *Service) Create(ctx context.Context, d Draft) (Issued, error) {
 	step, err := s.creation(ctx, d)
 	if err != nil {
@@ -142,8 +142,8 @@ func inherit(maker, k *Key) error {
 	return nil
 }
 
-// Get finds a key of the caller's workspace. One the caller does not see is as
-// missing as one that never was: KEY_NOT_FOUND.
+// Get finds a key of the caller's workspace. For one that the caller does not
+// see the fault is the same as for one that never existed: KEY_NOT_FOUND.
 func (s *Service) Get(ctx context.Context, id string) (*Key, error) {
 	c := web.CallerFrom(ctx)
 	k, err := findKey(ctx, s.db, c.Workspace, id)
@@ -172,9 +172,9 @@ func (s *Service) Current(ctx context.Context) (*Key, error) {
 	return s.Get(ctx, web.CallerFrom(ctx).Key)
 }
 
-// scan gives at most limit keys of the caller's workspace, the oldest first,
-// that come after the one with id after, those the caller does not see too. more
-// reports whether the list goes on.
+// scan returns at most limit keys of the caller's workspace, the oldest first,
+// after the one with id after, including those the caller does not see. more
+// reports whether the list continues.
 func (s *Service) scan(ctx context.Context, after string, limit int) (keys []Key, more bool, err error) {
 	keys, err = listKeys(ctx, s.db, web.CallerFrom(ctx).Workspace, after, limit+1)
 	if err != nil {
@@ -193,11 +193,11 @@ func (s *Service) scan(ctx context.Context, after string, limit int) (keys []Key
 // keysScanned is how many keys a page of some of them looks at, at most.
 const keysScanned = 1000
 
-// List gives at most limit keys of the caller's workspace that it sees, the
-// oldest first, which come after the one with id last: those with one status, ""
-// for all. next is where the list goes on, nil at its end; a page of one status,
-// or for a caller limited to projects, may be short before that. The fault is
-// INVALID_PARAMETER for a status there is not.
+// List returns at most limit keys of the caller's workspace that it sees, the
+// oldest first, after the one with id last: those with one status, "" for all.
+// next is where the list continues, nil at its end; a page of one status, or for
+// a caller limited to projects, may be short before that. The fault is
+// INVALID_PARAMETER for an unknown status.
 func (s *Service) List(ctx context.Context, status Status, last string, limit int) (keys []Key, next any, err error) {
 	switch status {
 	case "", Active, Rotated, Expired, Revoked:
@@ -226,12 +226,12 @@ func (s *Service) List(ctx context.Context, status Status, last string, limit in
 }
 
 // Rotate replaces a key by a new one with the same rights, which depends on the
-// groups the old one did and on those of whoever rotates it. The old one works
-// until the grace period ends. Whoever rotates a key learns its successor, so
-// it takes all the scopes the key has. A key that no longer works or has been
-// replaced cannot be rotated: KEY_NOT_ACTIVE. A successor takes over the end and
-// the limits of the key that makes it, so the last owner key is not rotated by
-// one that has any: LAST_OWNER.
+// groups of the old one and on those of the caller. The old one works until the
+// grace period ends. The caller learns the successor, and so needs all the
+// scopes of the key. A key that no longer works or has been replaced cannot be
+// rotated: KEY_NOT_ACTIVE. A successor inherits the expiry and the limits of the
+// key that makes it, so a key that has any cannot rotate the last owner key:
+// LAST_OWNER.
 func (s *Service) Rotate(ctx context.Context, id string, r Rotation) (Issued, error) {
 	step, err := s.rotation(ctx, id, r)
 	if err != nil {
@@ -293,9 +293,9 @@ func (s *Service) rotation(ctx context.Context, id string, r Rotation) (func(*db
 	}, nil
 }
 
-// lockOwned locks a key the caller may decide about: its own, or one that is
-// allowed no more than the caller and sees no more. Faults: KEY_NOT_FOUND also for
-// one the caller does not see, SCOPE_MISSING, RESTRICTION_EXCEEDED.
+// lockOwned locks a key the caller may decide about: its own, or one with no more
+// rights than the caller's. Faults: KEY_NOT_FOUND also for one the caller does not
+// see, SCOPE_MISSING, RESTRICTION_EXCEEDED.
 func (s *Service) lockOwned(ctx context.Context, tx *db.Tx, c web.Caller, id string) (*Key, error) {
 	k, err := lockKey(ctx, tx, c.Workspace, id)
 	if err != nil {
@@ -316,8 +316,8 @@ func (s *Service) decides(ctx context.Context, q db.Querier, c web.Caller, k *Ke
 	if k.ID == c.Key {
 		return nil
 	}
-	// What it can come to, not what is left of it now: a key whose groups are
-	// asleep wakes with them.
+	// The scopes it can get, not those left now: a key whose groups are
+	// suspended gets them back.
 	scopes := k.Scopes
 	if k.byGroups() {
 		var err error
@@ -339,11 +339,11 @@ func (s *Service) decides(ctx context.Context, q db.Querier, c web.Caller, k *Ke
 	return nil
 }
 
-// lockSuccessor is lockOwned for whoever will learn the text of the key's
+// lockSuccessor is lockOwned for a caller who will learn the text of the key's
 // successor, and can then speak as its principal for as long as it lives. That
-// takes being that principal or an owner, unless nobody but keys speaks so, of
-// which none came by invitation, and none has had a conversation, which is
-// nobody else's to read.
+// takes being that principal or an owner, unless only keys speak for the
+// principal, none of which came by invitation or has had a conversation, which
+// nobody else may read.
 func (s *Service) lockSuccessor(ctx context.Context, tx *db.Tx, c web.Caller, id string) (*Key, error) {
 	k, err := s.lockOwned(ctx, tx, c, id)
 	if err != nil || k.ID == c.Key {
@@ -375,8 +375,8 @@ func (s *Service) Revoke(ctx context.Context, id, ifMatch string) (*Key, error) 
 	return s.revoke(ctx, id, ifMatch, leaveOwner)
 }
 
-// RevokeAny is Revoke for whoever runs the machine: it ends the last owner key
-// too.
+// RevokeAny is Revoke for the operator of the machine: it ends the last owner
+// key too.
 func (s *Service) RevokeAny(ctx context.Context, id string) (*Key, error) {
 	return s.revoke(ctx, id, "", func(context.Context, db.Querier, *Key) error { return nil })
 }

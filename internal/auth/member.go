@@ -11,12 +11,12 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// maxChain is how many speakers a key can be bound to. Each is a membership that
-// somebody gave to a key made by the one before.
+// maxChain limits how many speakers a key can be bound to. Each is a membership
+// given to a key that the one before made.
 const maxChain = 16
 
-// bind has a key depend on the groups of those its rights come from: whoever
-// made it, and whoever made what it was made with. A member key depends on the
+// bind makes a key depend on the groups its rights come from: those of its
+// maker, and of whoever made the maker's key. A member key depends on the
 // groups of its principal anyway.
 func bind(k *Key, through []string) error {
 	k.BoundTo = slices.DeleteFunc(tidy(through), func(id string) bool { return k.byGroups() && id == k.Principal })
@@ -34,18 +34,18 @@ func (k *Key) through() []string {
 	return k.BoundTo
 }
 
-// rights tell what keys and principals may do at this moment.
+// rights computes the present rights of keys and principals.
 type rights struct {
 	groups func(ctx context.Context, q db.Querier, c web.Caller) ([]string, error)
 	now    func() time.Time
 }
 
-// moment is now as it is stored.
+// moment is the present time in its stored form.
 func (r rights) moment() time.Time { return r.now().UTC().Truncate(time.Millisecond) }
 
-// of are the scopes a key has at this moment: its own, or those that the
-// groups of its principal give, and no more than the groups of each of those it
-// is bound to.
+// of returns the present scopes of a key: its own, or those that the groups of
+// its principal give, limited to those of the groups of each speaker it is
+// bound to.
 func (r rights) of(ctx context.Context, q db.Querier, k *Key) ([]string, error) {
 	scopes := k.Scopes
 	for i, id := range slices.Backward(k.through()) {
@@ -53,7 +53,7 @@ func (r rights) of(ctx context.Context, q db.Querier, k *Key) ([]string, error) 
 		if err != nil {
 			return nil, fmt.Errorf("find scopes of groups: %w", err)
 		}
-		if i == len(k.BoundTo) { // its own principal: the word member is no scope
+		if i == len(k.BoundTo) { // its own principal: the word member is not a scope
 			scopes = given
 			continue
 		}
@@ -62,7 +62,7 @@ func (r rights) of(ctx context.Context, q db.Querier, k *Key) ([]string, error) 
 	return scopes, nil
 }
 
-// Meet are the scopes that both lists give.
+// Meet returns the scopes that both lists give.
 func Meet(a, b []string) []string {
 	within := func(list, outer []string) []string {
 		return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return !web.Caller{Scopes: outer}.May(s) })
@@ -131,8 +131,8 @@ func (r rights) eachKey(ctx context.Context, q db.Querier, workspace, principal 
 	return nil
 }
 
-// MadeBy lists the principals somebody has made keys for, besides themselves;
-// limit at most.
+// MadeBy lists the principals, other than itself, for which a principal has
+// made keys; limit at most.
 func MadeBy(ctx context.Context, q db.Querier, workspace, maker string, limit int) ([]string, error) {
 	rows, err := q.Query(ctx, selectMadeBy, workspace, maker, limit)
 	return db.Collect(rows, err, "list principals of keys", db.Column[string])

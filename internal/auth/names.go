@@ -11,8 +11,8 @@ import (
 
 const selectNamed = `SELECT did, name FROM principals WHERE workspace = $1 AND name_key >= $2 AND name_key < $3 ORDER BY name_key, did LIMIT $4`
 
-// Starting finds principals whose name begins with a text, whatever its case; no
-// more than limit, and nobody for a caller who may not list the keys.
+// Starting finds principals whose name begins with a text, ignoring case; no
+// more than limit, and none for a caller who may not list the keys.
 func (s *Service) Starting(ctx context.Context, text string, limit int) ([]api.SearchHit, error) {
 	c := web.CallerFrom(ctx)
 	if !s.mayList(c) {
@@ -31,8 +31,9 @@ func (s *Service) mayList(c web.Caller) bool { return c.May("keys:read") && len(
 
 const selectNames = `SELECT did, name FROM principals WHERE did IN ` + db.In64 + ` AND workspace = $65`
 
-// Names tells what the principals among some DIDs are called. A caller who may not
-// list the keys learns no name but its own, nor that there are others.
+// Names returns the names of the principals among some DIDs. A caller who may not
+// list the keys gets no name but its own, and does not learn that there are
+// others.
 func (s *Service) Names(ctx context.Context, ids []string) ([]api.Name, error) {
 	c := web.CallerFrom(ctx)
 	var out []api.Name

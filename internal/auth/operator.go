@@ -7,9 +7,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// OperatorsLine lets those work with the USSD line whose it is: it belongs to the
-// operator's workspace as a whole, so to no key that is limited to projects. To
-// other workspaces there is none. Faults: LINE_NOT_FOUND, KEY_RESTRICTED.
+// OperatorsLine admits callers to the USSD line if it is theirs: it belongs to
+// the operator's workspace as a whole, so to no key limited to projects. For
+// other workspaces it does not exist. Faults: LINE_NOT_FOUND, KEY_RESTRICTED.
 func OperatorsLine(ctx context.Context) error {
 	switch c := web.CallerFrom(ctx); {
 	case c.Workspace != OperatorWorkspace:

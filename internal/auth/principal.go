@@ -10,18 +10,18 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// PrincipalKind says how a workspace came to know a principal.
+// PrincipalKind says how a principal became known to a workspace.
 type PrincipalKind string
 
 // The kinds of principals.
 const (
 	OwnerPrincipal    PrincipalKind = "owner"    // made with the workspace
 	ServicePrincipal  PrincipalKind = "service"  // made for a key
-	PersonPrincipal   PrincipalKind = "person"   // somebody who came by invitation
+	PersonPrincipal   PrincipalKind = "person"   // a person who came by invitation
 	ExternalPrincipal PrincipalKind = "external" // named by an owner: a person, an organisation
 )
 
-// Principal is somebody who can act in a workspace: a DID.
+// Principal is a DID that can act in a workspace.
 type Principal struct {
 	DID       did.DID
 	Workspace string
@@ -30,7 +30,7 @@ type Principal struct {
 	CreatedAt time.Time
 }
 
-// checkName wants text a person can read on one line.
+// checkName requires text that a person can read on one line.
 func checkName(c *fault.Checks, pointer, name string) {
 	switch {
 	case strings.TrimSpace(name) == "":

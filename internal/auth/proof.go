@@ -11,14 +11,14 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/secret"
 )
 
-// ErrOtherKey says that the store was made with another server key. What it
-// has sealed, such as the secrets of webhooks, would not open.
+// ErrOtherKey means that the store was made with another server key. What that
+// key has sealed, such as the secrets of webhooks, could not be opened.
 var ErrOtherKey = errors.New("the server key is not the one this store was made with: give HEARTH_SERVER_KEY, or put server.key back into the data folder")
 
 const proof = "hearth server key"
 
-// ProveKey shows that key fits the store. The first key a store sees is the
-// one it belongs to. It returns ErrOtherKey for any other.
+// ProveKey checks that key fits the store. A store belongs to the first key it
+// sees. For any other key the error is ErrOtherKey.
 func ProveKey(ctx context.Context, d *db.DB, key secret.Key) error {
 	const bind = "server_proof/1"
 	sealed := key.Seal("proof", bind, []byte(proof))
@@ -37,17 +37,17 @@ func ProveKey(ctx context.Context, d *db.DB, key secret.Key) error {
 	return nil
 }
 
-// Common is something that all servers on a store have in common.
+// Common is something that all servers on a store share.
 type Common struct {
 	Name  string
 	Draft []byte // what the first server brings
-	// Agree is what a server thinks of what is kept: an error, what to keep from
-	// now on, or the same.
+	// Agree is a server's answer to the stored value: an error, a new value to
+	// store, or the same one.
 	Agree func(kept []byte) ([]byte, error)
 }
 
-// Share gives what the servers have in common: the draft of the first of them, sealed
-// by the server key, to which all others agree.
+// Share returns the shared value: the draft of the first server, sealed by the server
+// key, to which all others agree.
 func Share(ctx context.Context, d *db.DB, key secret.Key, c Common) ([]byte, error) {
 	name, draft, agree := c.Name, c.Draft, c.Agree
 	kept, err := Shared(ctx, d, key, name)
@@ -80,8 +80,8 @@ func Share(ctx context.Context, d *db.DB, key secret.Key, c Common) ([]byte, err
 // sharedUse is what the server key seals shared texts for.
 const sharedUse = "shared by servers"
 
-// Shared is what the servers on a store have in common under a name, or
-// sql.ErrNoRows when none has started yet.
+// Shared reads the shared value of a name, or returns sql.ErrNoRows when no
+// server has started yet.
 func Shared(ctx context.Context, q db.Querier, key secret.Key, name string) ([]byte, error) {
 	var sealed []byte
 	if err := q.QueryRow(ctx, `SELECT sealed FROM server_shared WHERE name = $1`, name).Scan(&sealed); err != nil {

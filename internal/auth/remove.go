@@ -16,10 +16,10 @@ const (
 // removePage is how many keys are looked at together.
 const removePage = 100
 
-// RemoveKeys takes the keys of a workspace that is picks out of the store, with no
-// event and as if they had never been made, and principals who have no key left
-// with them. It returns the ids of the keys. It is for what was never more than a
-// show: keys of others are revoked, and stay on the list.
+// RemoveKeys removes the keys of a workspace that is selects, with no event and as
+// if they had never been made, and principals who are left without a key. It
+// returns the ids of the keys. Use it for demo data only: real keys are revoked,
+// and stay on the list.
 func (s *Service) RemoveKeys(ctx context.Context, ws string, is func(Key) bool) ([]string, error) {
 	var ids []string
 	for after, more := "", true; more; {

@@ -9,19 +9,20 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// KeyPatch changes what can be changed about a key.
+// KeyPatch changes the members of a key that can be changed.
 type KeyPatch struct {
 	Name *string `json:"name,omitzero" minLength:"1" maxLength:"200" doc:"What the key is for." example:"tablet of the Machakos team"`
 }
 
 const (
 	renameKeySQL = `UPDATE api_keys SET name = $3, revision = $4 WHERE workspace = $1 AND id = $2`
-	// Whom only keys speak for is called as they are, a person too.
+	// A principal for which only keys speak takes the name of its key, and so
+	// does a person.
 	renameSpeakerSQL = `UPDATE principals SET name = $4 WHERE workspace = $1 AND did = $2 AND kind IN ('service', 'person') AND name = $3`
 )
 
-// Rename gives a key another name: one's own, or one the caller could revoke. The
-// faults are KEY_DRAFT_INVALID, KEY_NOT_FOUND, and those of If-Match.
+// Rename gives a key another name: the caller's own key, or one the caller could
+// revoke. The faults are KEY_DRAFT_INVALID, KEY_NOT_FOUND, and those of If-Match.
 func (s *Service) Rename(ctx context.Context, id, ifMatch string, p KeyPatch) (*Key, error) {
 	var checks fault.Checks
 	if p.Name == nil {

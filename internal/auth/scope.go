@@ -8,8 +8,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// OperatorWorkspace is the workspace of those who run the server. Its keys
-// alone can hold the operator's scopes.
+// OperatorWorkspace is the workspace of the server's operators. Only its keys
+// can hold the operator's scopes.
 const OperatorWorkspace = "default"
 
 // all is the scope of an owner: everything its workspace may do. Outside the
@@ -96,12 +96,12 @@ var roles = []Role{
 	{member, []string{member}},
 }
 
-// member is the word that stands in the place of scopes in a key that takes
-// its rights from the groups of its principal. It is no scope: no group can
-// give it, and nobody may do anything by it.
+// member takes the place of scopes in a key whose rights come from the groups
+// of its principal. It is not a scope: no group can give it, and it permits
+// nothing.
 const member = "member"
 
-// Scopes lists every scope there is, except the wildcards.
+// Scopes lists all scopes, except the wildcards.
 func Scopes() []string {
 	var out []string
 	for _, r := range resources {
@@ -125,8 +125,8 @@ func KnownScope(s string) bool {
 	return r != nil && (verb == "*" || slices.Contains(r.verbs, verb) || slices.Contains(r.operator, verb))
 }
 
-// WrongScope is what to say of s to who gives it as a scope: which there are in
-// its area, or which areas there are. It is "" when s is a scope.
+// WrongScope is the message for a text s given as a scope: the scopes in its
+// area, or the areas. It is "" when s is a scope.
 func WrongScope(s string) string {
 	if KnownScope(s) {
 		return ""
@@ -166,10 +166,10 @@ func findRole(name string) *Role {
 	return &roles[i]
 }
 
-// Effective is what scopes are worth in a workspace. In the operator's they
-// are worth what they say. In any other the operator's scopes are worth
-// nothing, so "*" becomes the list of what is left; web.Caller takes "*" at
-// its word and must never see it there.
+// Effective is what scopes are worth in a workspace. In the operator's they are
+// worth what they say. In any other the operator's scopes are worth nothing, so
+// "*" becomes the list of the others; web.Caller takes "*" literally and must
+// never see it there.
 func Effective(workspace string, scopes []string) []string {
 	if workspace == OperatorWorkspace {
 		return slices.Clone(scopes)
@@ -207,8 +207,8 @@ func (r *resource) tenant(verb string) []string {
 }
 
 // May reports whether c has a scope. It is web.Caller's own answer, except that
-// nobody outside the operator's workspace has an operator's scope, whatever
-// the one who made the caller has put into it.
+// nobody outside the operator's workspace has an operator's scope, whatever the
+// code that made the caller put into it.
 func May(c web.Caller, scope string) bool {
 	if c.Workspace != OperatorWorkspace && operatorOnly(scope) {
 		return false
@@ -222,9 +222,9 @@ func operatorOnly(scope string) bool {
 	return r != nil && (slices.Contains(r.operator, verb) || verb == "*" && len(r.operator) > 0)
 }
 
-// CheckGrant reports whether c may hand scopes to somebody else: nobody gives
-// away what they lack. The fault SCOPE_MISSING names each scope that is too
-// much, under pointer. Groups, which give scopes to members, obey it too.
+// CheckGrant reports whether c may grant scopes to others: nobody can give what
+// they lack. The fault SCOPE_MISSING names each scope that is too much, under
+// pointer. It applies to groups too, which give scopes to members.
 func CheckGrant(c web.Caller, pointer string, scopes []string) error {
 	f := fault.New(fault.Forbidden, codeScope, "You cannot grant a scope you do not have.")
 	for _, s := range scopes {
@@ -238,8 +238,8 @@ func CheckGrant(c web.Caller, pointer string, scopes []string) error {
 	return nil
 }
 
-// grants is May for what is given away. Outside the operator's workspace "*"
-// is worth a list, and whoever has the whole list is an owner.
+// grants is May for granting. Outside the operator's workspace "*" is worth a
+// list, and a caller with the whole list is an owner.
 func grants(c web.Caller, scope string) bool {
 	if scope != all || c.Workspace == OperatorWorkspace {
 		return May(c, scope)

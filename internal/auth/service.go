@@ -12,8 +12,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Recorder appends an event in the transaction of the change it tells of.
-// Workspace and actor are those of the caller in ctx.
+// Recorder appends an event in the transaction of its change. Workspace and
+// actor are those of the caller in ctx.
 type Recorder func(ctx context.Context, tx *db.Tx, typ, subject string, revision int64) error
 
 // Config configures a Service. Only DB is needed; the server also gives
@@ -26,26 +26,26 @@ type Config struct {
 	Cursors web.Cursors  // signs places in lists; needed by the list routes
 
 	// Stamp is a file beside the database that grows by a byte with every
-	// change of a key, so that other processes on the same folder see it.
+	// change of a key, so that other processes on the same folder notice it.
 	Stamp string
 	// Lease says whether cached keys may be used, where other instances change
 	// them too; nil where there are none.
 	Lease *memory.Lease
-	// Groups tells the scopes the groups of a caller give it, with the key it has
-	// signed with, if any. Keys with the role member have exactly what their
-	// principal has; none by default.
+	// Groups returns the scopes that the groups of a caller give it, with the key
+	// it has signed with, if any. Keys with the role member have exactly what
+	// their principal has; none by default.
 	Groups func(ctx context.Context, q db.Querier, c web.Caller) ([]string, error)
-	// Given is Groups with what groups give that are not in force now and may
-	// be again: whoever decides about a member has that too. Groups by default.
+	// Given is Groups including what suspended groups may give again: deciding
+	// about a member requires that too. Groups by default.
 	Given func(ctx context.Context, q db.Querier, c web.Caller) ([]string, error)
-	// Talks reports whether somebody has conversations as a principal of a workspace,
-	// which its keys open; nobody has by default.
+	// Talks reports whether a principal of a workspace has conversations, which its
+	// keys open; none has by default.
 	Talks func(ctx context.Context, q db.Querier, workspace, principal string) (bool, error)
-	// UCAN finds the caller of a request with X-Auth-Type: ucan. Its scopes
-	// are what the caller's groups give.
+	// UCAN finds the caller of a request with X-Auth-Type: ucan. Its scopes are
+	// those of the caller's groups.
 	UCAN func(r *http.Request) (web.Caller, error)
 
-	// PublicURL is where people reach this server, for links of invitations;
+	// PublicURL is the public address of this server, for links of invitations;
 	// unknown by default.
 	PublicURL string
 
@@ -137,25 +137,25 @@ func inTx[T any](ctx context.Context, store *db.DB, step func(tx *db.Tx) (T, err
 	return out, nil
 }
 
-// record notes an event and has every cache forget what it knows once the
-// change is stored.
+// record appends an event and makes every cache forget its data once the change
+// is stored.
 func (s *Service) record(ctx context.Context, tx *db.Tx, typ, subject string, revision int64) error {
 	s.RightsChanged(tx)
 	return s.cfg.Record(ctx, tx, typ, subject, revision)
 }
 
-// Topic is under which changes of keys and groups are told to other processes.
+// Topic is the topic under which other processes learn of changes to keys and
+// groups.
 const Topic = "keys"
 
-// RightsChanged has what is cached dropped, here and in other processes, before
-// tx is answered: a key changes in it, or a group gives other scopes, or has
-// other members.
+// RightsChanged drops the caches, here and in other processes, before tx is
+// answered: it changes a key, or the scopes or members of a group.
 func (s *Service) RightsChanged(tx *db.Tx) {
 	tx.AfterCommit(func() { announce(s) })
 	tx.Changed(Topic, "")
 }
 
-// announce drops what is cached, and tells processes on the same data folder.
+// announce drops the cache, and notifies processes on the same data folder.
 func announce(s *Service) {
 	s.cache.flush()
 	if err := s.stamp.touch(); err != nil {
@@ -164,6 +164,6 @@ func announce(s *Service) {
 	}
 }
 
-// Flush drops what is cached: another instance has changed a key or a group, or
-// may have.
+// Flush drops the cache, because another instance has changed a key or a group,
+// or may have.
 func (s *Service) Flush() { s.cache.flush() }

@@ -23,7 +23,7 @@ const (
 // seenEvery is how exact the time of the last request is that is stored.
 const seenEvery = 5 * time.Minute
 
-// Session is the stay of a browser, with what finds it in the store.
+// Session is the session of a browser, with what identifies it in the store.
 type Session struct {
 	api.Session
 	workspace string
@@ -35,7 +35,7 @@ func (s *Session) ends() time.Time {
 	return earlier(s.SeenAt.Add(SessionIdle), s.CreatedAt.Add(SessionLife))
 }
 
-// Opening is a session that was just opened. Text is what its cookie holds.
+// Opening is a session that was just opened. Text is the content of its cookie.
 type Opening struct {
 	Session Session
 	Caller  web.Caller
@@ -46,11 +46,11 @@ type Opening struct {
 // Service.Sessions.
 type Sessions struct{ s *Service }
 
-// Sessions is the desk of the sessions.
+// Sessions returns the service's Sessions.
 func (s *Service) Sessions() Sessions { return Sessions{s} }
 
 // SignIn opens a session for the text of a key. The faults are those of the
-// gate, whose limit on wrong keys counts.
+// gate, whose limit on wrong keys applies.
 func (d Sessions) SignIn(r *http.Request, text string) (Opening, error) {
 	g, err := d.s.authenticate(r.Context(), text)
 	if err != nil {
@@ -96,14 +96,14 @@ func (d Sessions) open(r *http.Request, g *grant) (Opening, error) {
 	return Opening{Session: v, Caller: c, Text: text}, nil
 }
 
-// cut is the beginning of a text, at most n bytes of it, without what is no text.
+// cut keeps the beginning of a text, at most n bytes of it, without invalid
+// UTF-8.
 func cut(text string, n int) string {
 	text = fault.Echo(text)
 	return strings.ToValidUTF8(text[:min(len(text), n)], "")
 }
 
-// Find is the session that r comes with and whom it speaks for. It is nil
-// without one that is still open.
+// Find returns the open session of r and its caller; nil without one.
 func (d Sessions) Find(r *http.Request) (*Session, web.Caller, error) {
 	c, err := d.s.identify(r, nil)
 	if err != nil || c.Session == "" {
@@ -119,8 +119,8 @@ func (d Sessions) Find(r *http.Request) (*Session, web.Caller, error) {
 	return v, c, err
 }
 
-// End ends a session of the caller's workspace: one's own, or one whose key the
-// caller may decide about. SESSION_NOT_FOUND for others.
+// End ends a session of the caller's workspace: the caller's own, or one whose
+// key the caller may decide about. SESSION_NOT_FOUND for others.
 func (d Sessions) End(ctx context.Context, id string) (Session, error) {
 	c := web.CallerFrom(ctx)
 	return inTx(ctx, d.s.db, func(tx *db.Tx) (Session, error) {
@@ -155,9 +155,9 @@ func (d Sessions) mayEnd(ctx context.Context, tx *db.Tx, c web.Caller, key strin
 	return d.s.decides(ctx, tx, c, k, "path/id")
 }
 
-// List gives at most limit sessions of the caller's workspace that are open, by
-// id, after the one with id after; next is where the list goes on, nil at its
-// end. Without keys:read they are the caller's own.
+// List returns at most limit open sessions of the caller's workspace, by id,
+// after the one with id last; next is where the list continues, nil at its end.
+// Without keys:read they are the caller's own.
 func (d Sessions) List(ctx context.Context, last string, limit int) (list []Session, next any, err error) {
 	c, key := web.CallerFrom(ctx), ""
 	if !May(c, "keys:read") || len(c.Projects) > 0 {

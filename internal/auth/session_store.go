@@ -99,7 +99,7 @@ func removeSession(ctx context.Context, tx *db.Tx, hash Digest) error {
 // maxSessions is how many sessions a key has at once: the oldest go.
 const maxSessions = 20
 
-// endOldest ends what is too much of the sessions of a key.
+// endOldest ends the oldest sessions of a key beyond the limit.
 func endOldest(ctx context.Context, tx *db.Tx, workspace, key string) error {
 	_, err := tx.Exec(ctx, `DELETE FROM console_sessions WHERE ws = $1 AND key_id = $2 AND id <=
 		(SELECT id FROM console_sessions WHERE ws = $1 AND key_id = $2 ORDER BY id DESC LIMIT 1 OFFSET $3)`, workspace, key, maxSessions)
@@ -160,8 +160,8 @@ func insertCode(ctx context.Context, tx *db.Tx, c sessionCode) error {
 	return nil
 }
 
-// takeCode removes a code and tells what it opens; key is "" when there is none
-// or it is over.
+// takeCode removes a code and returns what it opens; key is "" when there is
+// none or it has expired.
 func takeCode(ctx context.Context, tx *db.Tx, hash Digest, now time.Time) (workspace, key string, err error) {
 	var ends int64
 	err = tx.QueryRow(ctx, `DELETE FROM console_codes WHERE hash = $1 RETURNING ws, key_id, ends_at`, hash[:]).Scan(&workspace, &key, &ends)

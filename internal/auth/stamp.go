@@ -9,8 +9,8 @@ import (
 )
 
 // stamp is a file whose size counts the changes of keys. Every process on a
-// data folder looks at it before it trusts its cache: a look costs less than a
-// microsecond, a message from another process would need somebody to carry it.
+// data folder checks it before it trusts its cache: a check costs less than a
+// microsecond, and needs no messages between processes.
 type stamp struct {
 	path string // "" when there is none
 	seen atomic.Int64
@@ -32,8 +32,8 @@ func (s *stamp) check(changed func()) {
 	s.seen.Store(size)
 }
 
-// size is that of the file, 0 without one. It is -1 when it cannot be read:
-// that never equals one that was seen.
+// size is the size of the file, 0 without one. It is -1 when it cannot be read,
+// which never equals an earlier size.
 func (s *stamp) size() int64 {
 	if f := s.file.Load(); f != nil {
 		if size, ok := sizeOf(f); ok {

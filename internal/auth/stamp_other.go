@@ -4,5 +4,5 @@ package auth
 
 import "os"
 
-// sizeOf never tells: an open file could not be removed or replaced there.
+// sizeOf always fails: there, an open file could not be removed or replaced.
 func sizeOf(*os.File) (int64, bool) { return 0, false }

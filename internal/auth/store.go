@@ -62,8 +62,8 @@ func lockKey(ctx context.Context, tx *db.Tx, workspace, id string) (*Key, error)
 	return oneKey(tx.QueryRow(ctx, lockKeySQL, workspace, id))
 }
 
-// lockKeys has whoever ends keys of a workspace do so one after the other, so
-// that each sees what the one before has left. It comes before any lock of a key.
+// lockKeys serialises the transactions that end keys of a workspace, so that each
+// sees the result of the one before. It is taken before any lock of a key.
 func lockKeys(ctx context.Context, tx *db.Tx, workspace string) error {
 	if _, err := tx.Exec(ctx, `UPDATE workspaces SET revision = revision WHERE id = $1`, workspace); err != nil {
 		return fmt.Errorf("lock keys of workspace: %w", err)
@@ -71,8 +71,8 @@ func lockKeys(ctx context.Context, tx *db.Tx, workspace string) error {
 	return nil
 }
 
-// hasLasting reports whether a workspace has a lasting key besides one and
-// besides those of a principal.
+// hasLasting reports whether a workspace has a lasting key other than a given
+// one and those of a principal.
 func hasLasting(ctx context.Context, q db.Querier, workspace, id, principal string) (bool, error) {
 	var n int
 	if err := q.QueryRow(ctx, hasLastingSQL, workspace, id, principal).Scan(&n); err != nil {
@@ -189,7 +189,7 @@ func listWorkspaces(ctx context.Context, q db.Querier, after string, limit int) 
 	})
 }
 
-// insertPrincipal makes a principal known; one that is known stays as it is.
+// insertPrincipal stores a principal; a known one does not change.
 func insertPrincipal(ctx context.Context, tx *db.Tx, p Principal) error {
 	_, err := tx.Exec(ctx,
 		`INSERT INTO principals(workspace, did, kind, name, created_at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
@@ -200,7 +200,7 @@ func insertPrincipal(ctx context.Context, tx *db.Tx, p Principal) error {
 	return nil
 }
 
-// namePerson has a principal that was made for a key be a person from now on.
+// namePerson turns a principal that was made for a key into a person.
 func namePerson(ctx context.Context, tx *db.Tx, workspace, principal string) error {
 	if _, err := tx.Exec(ctx, namePersonSQL, workspace, principal); err != nil {
 		return fmt.Errorf("name principal a person: %w", err)
@@ -208,7 +208,7 @@ func namePerson(ctx context.Context, tx *db.Tx, workspace, principal string) err
 	return nil
 }
 
-// findKind tells how a workspace came to know a principal.
+// findKind returns how a principal became known to a workspace.
 func findKind(ctx context.Context, q db.Querier, workspace, principal string) (PrincipalKind, error) {
 	var kind PrincipalKind
 	err := q.QueryRow(ctx, `SELECT kind FROM principals WHERE workspace = $1 AND did = $2`, workspace, principal).Scan(&kind)
@@ -298,7 +298,7 @@ func encodeLists(lists ...[]string) ([]string, error) {
 	return out, nil
 }
 
-// millis is a moment as it is stored; zero is NULL.
+// millis is the stored form of a moment; zero is NULL.
 func millis(t time.Time) *int64 {
 	if t.IsZero() {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// Workspace is that of package api.
+// Workspace is the type of package api.
 type Workspace = api.Workspace
 
 // Opened is a workspace that was just made, with its first owner key.
@@ -16,7 +16,8 @@ type Opened struct {
 	OwnerKey Issued `json:"ownerKey" doc:"The first key of the workspace. Keep its text now."`
 }
 
-// String leaves the key's text out, so that no print of the value shows it.
+// String leaves the key's text out, so that printing the value does not reveal
+// it.
 func (o Opened) String() string { return o.ID + ", owner key " + o.OwnerKey.String() }
 
 // WorkspaceDraft asks for a workspace.

@@ -10,8 +10,8 @@ import (
 )
 
 // CreateWorkspace makes a workspace, its owner and the owner's first key. The
-// fault is WORKSPACE_EXISTS when the id is taken. The workspace's event stands
-// in the operator's workspace, the key's in the new one.
+// fault is WORKSPACE_EXISTS when the id is taken. The workspace's event goes
+// into the operator's workspace, the key's into the new one.
 func (s *Service) CreateWorkspace(ctx context.Context, d WorkspaceDraft) (Opened, error) {
 	step, err := s.opening(ctx, d)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *Service) opening(ctx context.Context, d WorkspaceDraft) (func(*db.Tx) (
 }
 
 // founding returns the step that stores a workspace, its owner and a key with
-// the given text; false when the workspace is there already.
+// the given text; false when the workspace exists already.
 func (s *Service) founding(ctx context.Context, d WorkspaceDraft) func(tx *db.Tx, text string) (Opened, bool, error) {
 	now, c := s.moment(), web.CallerFrom(ctx)
 	owner := Principal{DID: did.NewEntity(), Workspace: d.ID, Kind: OwnerPrincipal, Name: "Owner", CreatedAt: now}
@@ -77,7 +77,7 @@ func (s *Service) founding(ctx context.Context, d WorkspaceDraft) func(tx *db.Tx
 	}
 }
 
-// ownerKey is a key that may all there is to do in a workspace.
+// ownerKey is a key with all rights in a workspace.
 func ownerKey(workspace, principal, by string) Key {
 	return Key{
 		Workspace: workspace, Principal: principal, Name: "owner", Scopes: []string{all},
@@ -94,8 +94,8 @@ func (s *Service) GetWorkspace(ctx context.Context, id string) (*Workspace, erro
 	return findWorkspace(ctx, s.db, id)
 }
 
-// ListWorkspaces gives at most limit workspaces the caller may see, by id,
-// that come after the one with id after. more reports whether the list goes on.
+// ListWorkspaces returns at most limit workspaces the caller may see, by id,
+// after the one with id after. more reports whether the list continues.
 func (s *Service) ListWorkspaces(ctx context.Context, after string, limit int) (list []Workspace, more bool, err error) {
 	if c := web.CallerFrom(ctx); c.Workspace != OperatorWorkspace {
 		if after >= c.Workspace {
@@ -117,8 +117,8 @@ func (s *Service) ListWorkspaces(ctx context.Context, after string, limit int) (
 	return list, more, nil
 }
 
-// AsOwner gives ctx the caller that the owner of a workspace is. The command
-// line uses it: whoever can open the store needs no key.
+// AsOwner returns a context in which the caller is the owner of a workspace.
+// The command line uses it: a person who can open the store needs no key.
 func (s *Service) AsOwner(ctx context.Context, workspace string) (context.Context, error) {
 	if _, err := findWorkspace(ctx, s.db, workspace); err != nil {
 		return nil, err

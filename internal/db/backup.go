@@ -20,14 +20,14 @@ type Backup struct {
 	Dialect Dialect
 	Bytes   int64
 	Pages   int64  // SQLite only
-	Schema  int    // newest migration in it, -1 when it cannot be told
+	Schema  int    // newest migration in it, -1 when unknown
 	SHA256  string // also in the file beside it, named .sha256
 	At      time.Time
 }
 
 // Backup writes a consistent copy of the running store to a new file, checks
-// it, and gives it its name only then. A file with its checksum lies beside it.
-// PostgreSQL needs pg_dump.
+// it, and only then gives the file its name. A file with its checksum is next
+// to it. PostgreSQL needs pg_dump.
 func (d *DB) Backup(ctx context.Context, file string) (*Backup, error) {
 	start := time.Now().UTC()
 	if _, err := os.Lstat(file); err == nil {
@@ -102,15 +102,15 @@ type Kept struct {
 	Path       string
 	Bytes      int64
 	At         time.Time // when it was written
-	VerifiedAt time.Time // when MarkVerified was last told that it is whole
+	VerifiedAt time.Time // when MarkVerified was last called for a good backup
 }
 
 // verifiedMark ends the name of the file that says when a backup was found whole.
 const verifiedMark = ".verified"
 
-// ListBackups gives the files in a folder whose names were made by BackupName,
-// oldest first. Other files, checksums among them, are left out. A folder that
-// nobody has made yet has none.
+// ListBackups returns the files in a folder whose names were made by
+// BackupName, oldest first. Other files, checksums among them, are left out. A
+// missing folder has none.
 func ListBackups(dir string) ([]Kept, error) {
 	entries, err := os.ReadDir(dir) // sorted by name
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -156,8 +156,8 @@ func PruneBackups(dir string, keep int) ([]string, error) {
 	return removed, nil
 }
 
-// MarkVerified notes beside a backup that it was found whole now, or takes such
-// a note away.
+// MarkVerified records next to a backup that it was found good now, or removes
+// such a record.
 func MarkVerified(file string, whole bool) error {
 	if !whole {
 		return os.RemoveAll(file + verifiedMark)

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Call is a transaction under way. Exactly one goroutine uses it.
+// Call is a transaction in progress. Exactly one goroutine uses it.
 type Call struct {
 	r    *request           // on SQLite: the one in the writer's queue
 	done chan result        // cap 1
 	quit context.CancelFunc // on PostgreSQL: ends the wait for a connection
 }
 
-// Start begins what InTx does and does not wait for it. For callers who cannot
-// wait to the end: on SQLite it saves them a goroutine. When too many wait for
-// the writer the call is over at once, with the fault STORE_UNAVAILABLE.
+// Start begins an InTx without waiting for it, for callers who cannot wait to
+// the end: on SQLite it saves them a goroutine. When too many wait for the
+// writer the call is over at once, with the fault STORE_UNAVAILABLE.
 func (d *DB) Start(ctx context.Context, fn func(tx *Tx) error) *Call { return d.e.start(ctx, fn) }
 
 func (l *lite) start(ctx context.Context, fn func(*Tx) error) *Call {
@@ -66,8 +66,8 @@ func (c *Call) after() []func() {
 	return c.r.after
 }
 
-// Quit takes the transaction back if it has not begun. When it returns true
-// nothing has run and nothing will; else Wait has the answer still.
+// Quit withdraws the transaction if it has not begun. When it returns true
+// nothing has run and nothing will; otherwise Wait still has the answer.
 func (c *Call) Quit() bool {
 	if c.r != nil {
 		return c.r.state.CompareAndSwap(queued, dropped)

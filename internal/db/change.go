@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Change says that rows have changed of which processes keep something in
-// memory: keys, forms, rules. Topic names what, Workspace where; "" is all.
+// Change says that rows have changed that processes cache in some form: keys,
+// forms, rules. Topic names the kind, Workspace the workspace; "" means all.
 type Change struct{ Topic, Workspace string }
 
-// Changed notes a change that other processes on the store must hear of before
-// it is answered. On SQLite it does nothing: there is one process.
+// Changed records a change that other processes on the store must learn of
+// before it is answered. On SQLite it does nothing: there is one process.
 func (t *Tx) Changed(topic, workspace string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -19,10 +19,10 @@ func (t *Tx) Changed(topic, workspace string) {
 	}
 }
 
-// OnChange has f run in every transaction that has noted changes, when only
-// the commit is left: locks that f takes are held for the commit alone. What is
-// to follow the commit, f gives to tx.AfterCommit. Call it before the first
-// transaction; it is for PostgreSQL.
+// OnChange makes f run in every transaction that has recorded changes, when
+// only the commit is left: so locks that f takes are held only for the commit.
+// Work to do after the commit, f passes to tx.AfterCommit. Call it before the
+// first transaction; it is for PostgreSQL.
 func (d *DB) OnChange(f func(ctx context.Context, tx *Tx, changes []Change) error) {
 	if e, ok := d.e.(*pg); ok {
 		e.onChange = f

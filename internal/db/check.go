@@ -6,20 +6,20 @@ import (
 	"fmt"
 )
 
-// Finding is one thing Check looked at.
+// Finding is the result of one check.
 type Finding struct {
 	Name   string // "integrity", "foreign keys", "schema", …
 	OK     bool
 	Detail string
 }
 
-// Report is what Check found.
+// Report is the result of Check.
 type Report struct {
 	Dialect  Dialect
 	Findings []Finding
 }
 
-// OK is true when nothing is wrong.
+// OK reports whether nothing is wrong.
 func (r *Report) OK() bool {
 	for _, f := range r.Findings {
 		if !f.OK {
@@ -37,7 +37,7 @@ func (r *Report) add(name string, err error, detail string) {
 }
 
 // Check looks for damage in the store while it is in use. It reads all of it.
-// The error is about the checking; what is wrong stands in the report.
+// An error means that checking failed; damage is in the report.
 func (d *DB) Check(ctx context.Context) (*Report, error) {
 	r := &Report{Dialect: d.dialect}
 	s, err := d.Schema(ctx)

@@ -27,8 +27,8 @@ func (c *clock) now() time.Time {
 	return c.base.Add(local.Sub(c.at))
 }
 
-// heard takes what the database said between two local times. The truth is
-// within half the way there and back, so what we know stays when it fits.
+// heard records the database's time between two local times. The error is at
+// most half the round trip, so our estimate stays when it fits.
 func (c *clock) heard(said, asked, answered time.Time) {
 	trip := answered.Sub(asked)
 	at := asked.Add(trip / 2)
@@ -49,8 +49,8 @@ func (c *clock) skew() time.Duration {
 }
 
 // Now is the time by the clock of the database, which all instances share. Leases,
-// beats and due times are told by it: a server with a wrong clock harms nobody's.
-// On SQLite, and without a store, it is our own.
+// heartbeats and due times use it, so a server with a wrong clock does no harm to
+// others. On SQLite, and without a store, it is our own clock.
 func (d *DB) Now() time.Time {
 	if d == nil || d.dialect == SQLite {
 		return time.Now()

@@ -86,8 +86,8 @@ func Exists(row Row, doing string) (bool, error) {
 	return true, nil
 }
 
-// Wrap says what a statement was for, as in "insert key: …"; nil stays nil. It
-// is for the last line of a store function, which has a result whether the
+// Wrap adds what a statement was for, as in "insert key: …"; nil stays nil. It
+// is for the last line of a store function, which returns a result whether the
 // statement failed or not.
 func Wrap(doing string, err error) error {
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 )
 
-// Compact gives the disk back what deleted rows leave in the file of an SQLite store:
-// new rows take that space, and the file itself never gets smaller. It writes the store
-// anew beside the old one, checks the copy and puts it in its place in one step, so a
-// crash leaves one or the other. No server may use the store. PostgreSQL does this by
-// itself. It returns the bytes of the file before and after.
+// Compact returns the disk space of deleted rows in the file of an SQLite store, which
+// otherwise is only reused by new rows: the file never shrinks. It writes a new copy of
+// the store next to the old one, checks it and replaces the old one in one step, so a
+// crash leaves one or the other. No server may use the store. PostgreSQL does this
+// automatically. It returns the bytes of the file before and after.
 func Compact(ctx context.Context, cfg Config) (before, after int64, err error) {
 	if cfg.Path == "" {
 		return 0, 0, errors.New("compact: only the embedded store is a file; PostgreSQL gives space back by VACUUM FULL or pg_repack")

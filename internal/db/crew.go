@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// crew are the instances that share work, as of a beat: those that live and go on, in the
-// order of their ids. One that stops leaves its share to the others.
+// crew is the instances that share work, as of a heartbeat: those that are live and not
+// stopping, in the order of their ids. One that stops leaves its share to the others.
 type crew struct {
 	ids   []string
 	turns int64 // grows with each change
 }
 
-// set takes what a beat has told of the others.
+// set takes the other instances from a heartbeat.
 func (c *crew) set(self Instance, others string) {
 	ids := strings.Fields(others)
 	if !self.Draining || len(ids) == 0 {
@@ -26,10 +26,10 @@ func (c *crew) set(self Instance, others string) {
 	}
 }
 
-// Cares reports whether this instance is the one that cares for something named, of those
-// that share work, each for about as many; when one comes or goes only what was its own
-// changes hands. While nobody knows yet that one has come or gone there may be none, or two. On SQLite
-// and before Join it is this one.
+// Cares reports whether this instance is responsible for something named. The instances
+// that share work are each responsible for about as many names; when one comes or goes
+// only its own names move. Until all know of the change a name may have none, or two. On
+// SQLite and before Join it is this one.
 func Cares(d *DB, name string) bool {
 	m := d.member.Load()
 	if m == nil || d.dialect == SQLite {
@@ -49,8 +49,8 @@ func weight(id, name string) string {
 	return string(sum[:])
 }
 
-// CrewTurns is how often those who share work have changed: whoever sees another number
-// looks at what it cares for now.
+// CrewTurns counts how often the instances that share work have changed: when the
+// number differs, look again at what this one is responsible for.
 func CrewTurns(d *DB) int64 {
 	m := d.member.Load()
 	if m == nil {

@@ -38,13 +38,13 @@ const (
 type Querier interface {
 	// Exec runs a statement and returns how many rows it changed.
 	Exec(ctx context.Context, sql string, args ...any) (int64, error)
-	// Send runs a statement of which nobody reads a result. In a transaction on
-	// PostgreSQL it waits for the next one that has a result, or for the commit,
-	// and goes there with it: its error may come from that one, and what args
-	// point at must not change meanwhile. Anywhere else it is Exec.
+	// Send runs a statement whose result is not needed. In a transaction on
+	// PostgreSQL it is sent with the next statement that has a result, or with
+	// the commit: its error may come from there, and what args point at must not
+	// change meanwhile. Anywhere else it is Exec.
 	Send(ctx context.Context, sql string, args ...any) error
 	// Query runs a statement that returns rows. The caller closes them; Collect
-	// and Each do it for callers that read all of them or walk over them.
+	// and Each do so for callers that read all of them or iterate over them.
 	Query(ctx context.Context, sql string, args ...any) (Rows, error)
 	// QueryRow runs a statement that returns at most one row.
 	QueryRow(ctx context.Context, sql string, args ...any) Row
@@ -69,7 +69,7 @@ type Config struct {
 	Path       string        // SQLite file; its folder must exist
 	URL        string        // PostgreSQL, postgres://user:password@host/name
 	ReadURL    string        // PostgreSQL standbys that readers may use; "": none
-	SessionURL string        // the same PostgreSQL for what needs a session, when URL is that of a pooler; URL by default
+	SessionURL string        // the same PostgreSQL for work that needs a session, when URL is that of a pooler; URL by default
 	Log        *slog.Logger  // default: discards
 	Migrations fs.FS         // folders sqlite and postgres; default: the embedded ones
 	TxLimit    time.Duration // how long one InTx function may hold the SQLite writer; 1 s
@@ -77,11 +77,12 @@ type Config struct {
 	Readers    int           // SQLite read connections; 8
 	Conns      int           // PostgreSQL connections; pgx's default (4, or the number of CPUs) raised to 16
 	Sync       string        // SQLite: "full" (default, fsync before each answer) or "normal"
-	// RequireStandby refuses what requests write on PostgreSQL while no standby
-	// confirms it.
+	// RequireStandby refuses writes of requests on PostgreSQL while no standby
+	// confirms them.
 	RequireStandby bool
 	Instance       int // 1–1023: fixed number of this process inside NewNID; 0: chosen
-	// Clock is that of this process, time.Now by default. Tests make it wrong.
+	// Clock is the clock of this process, time.Now by default. Tests set a
+	// wrong one.
 	Clock func() time.Time
 
 	closeWait time.Duration // how long Close waits for rows left open
@@ -169,7 +170,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Dialect tells which engine this is, for the few who must know.
+// Dialect returns the engine, for the few callers who must know.
 func (d *DB) Dialect() Dialect { return d.dialect }
 
 // InTx runs fn in a transaction and stores what it did, or nothing.
@@ -180,14 +181,14 @@ func (d *DB) Dialect() Dialect { return d.dialect }
 // others and runs in the writer's goroutine.
 //
 // When ctx ends before fn ran, InTx returns at once and nothing ran. Once fn
-// has returned nil, InTx waits for the commit whatever ctx says. A panic in fn
+// has returned nil, InTx waits for the commit even if ctx ends. A panic in fn
 // comes out of InTx, as a *Panic on SQLite.
 func (d *DB) InTx(ctx context.Context, fn func(tx *Tx) error) error {
 	return d.e.inTx(ctx, fn)
 }
 
-// View runs fn with a Querier that sees one moment of the store in all its
-// statements. It cannot write.
+// View runs fn with a Querier whose statements all see the store at one moment.
+// It cannot write.
 func (d *DB) View(ctx context.Context, fn func(q Querier) error) error {
 	return d.e.view(ctx, fn)
 }
@@ -229,8 +230,8 @@ func (d *DB) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Writable stores one row durably and so proves that writing works. It needs
-// a migrated store.
+// Writable stores one row durably and so proves that writing works. It needs a
+// migrated store.
 func Writable(ctx context.Context, d *DB) error {
 	_, err := d.Exec(ctx,
 		`INSERT INTO store_probe(id, at) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET at = excluded.at`,
@@ -241,15 +242,15 @@ func Writable(ctx context.Context, d *DB) error {
 	return nil
 }
 
-// Durability names what a nil from InTx means: "full" (on disk), or a weaker
+// Durability says what a nil from InTx means: "full" (on disk), or a weaker
 // level in the engine's own words.
 func (d *DB) Durability() string { return d.e.durability() }
 
-// Stats tells what the store has done so far.
+// Stats returns what the store has done so far.
 func (d *DB) Stats() Stats { return d.e.stats() }
 
-// Close leaves the instances, waits for queued transactions and closes all connections. InTx after
-// it returns the fault STORE_UNAVAILABLE.
+// Close removes this process from the instances, waits for queued transactions and closes
+// all connections. InTx after it returns the fault STORE_UNAVAILABLE.
 func (d *DB) Close() error {
 	d.Leave(context.Background())
 	return d.e.close()

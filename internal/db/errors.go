@@ -39,14 +39,16 @@ func IsForeignKey(err error) bool {
 	return liteCode(err) == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY || pgCode(err) == "23503"
 }
 
-// IsLocked reports whether err is a row lock somebody else held for too long.
+// IsLocked reports whether err is a row lock that another transaction held for
+// too long.
 func IsLocked(err error) bool { return pgCode(err) == "55P03" }
 
-// errUnknown marks a commit of which nobody knows whether it was kept.
+// errUnknown marks a commit whose outcome is unknown.
 var errUnknown = errors.New("nobody knows whether the commit was kept")
 
-// OutcomeUnknown reports whether err leaves open if the transaction was stored:
-// PostgreSQL went away between COMMIT and its answer, or a disk could not sync.
+// OutcomeUnknown reports whether err leaves it open if the transaction was
+// stored: PostgreSQL went away between COMMIT and its answer, or a disk could
+// not sync.
 func OutcomeUnknown(err error) bool { return errors.Is(err, errUnknown) }
 
 func liteCode(err error) int {

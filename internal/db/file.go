@@ -24,9 +24,9 @@ func vacuumInto(c *liteConn, dest string) error {
 	return publish(tmp, dest)
 }
 
-// partFor makes an empty private file beside dest, with a name of its own:
-// another process may be at the same work. What killed ones left long ago is
-// removed.
+// partFor makes an empty private file next to dest, with a unique name, because
+// another process may be doing the same. It removes old leftovers of killed
+// processes.
 func partFor(dest string) (string, error) {
 	if old, err := filepath.Glob(globEscape(dest) + ".*.part"); err == nil {
 		for _, name := range old {

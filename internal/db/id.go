@@ -44,8 +44,8 @@ func newNIDs(instance int) *nids {
 // the same store have different instance bits.
 func (d *DB) NewNID() int64 { return d.nids.next() }
 
-// NIDAt is less than every nid of a moment or of one after it, and not less than
-// those of before.
+// NIDAt is less than every nid of a moment or a later one, and not less than
+// earlier ones.
 func NIDAt(t time.Time) int64 {
 	return min(max(t.UnixMilli()-nidEpoch, 0), 1<<41-1) << (instanceBits + countBits)
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Node is what a server says about itself when it joins.
+// Node is how a server describes itself when it joins.
 type Node struct {
 	Name    string // of its host, for people
 	Version string
@@ -26,12 +26,12 @@ type Instance struct {
 	Draining  bool          // it is about to stop
 }
 
-// Live reports whether the instance still works, as far as can be told: one that
-// was silent for longer has dropped what it cached.
+// Live reports whether the instance counts as running: one that was silent for
+// longer has dropped its caches.
 func (i Instance) Live() bool { return i.Silent <= LiveFor }
 
 const (
-	// LiveFor is how long an instance counts as live after its last beat.
+	// LiveFor is how long an instance counts as live after its last heartbeat.
 	LiveFor = 3 * time.Second
 	// goneAfter is how long an older program holds up a contract after its last
 	// beat. One that only slept finds then that the store has outgrown it.
@@ -48,7 +48,7 @@ type member struct {
 	heard time.Time // local: when the last beat that was stored began
 	// servers is how many instances were live then, this one among them.
 	servers int
-	first   bool // no instance that goes on was there before
+	first   bool // there was no earlier instance that is not stopping
 	crew    crew
 	quit    context.CancelFunc
 	done    sync.WaitGroup
@@ -71,8 +71,9 @@ const (
 )
 
 // Join makes this process one of the instances, until Leave or Close. On
-// PostgreSQL it gets a row that beats every second; a schema that has outgrown
-// this program refuses it. On SQLite there is one server and nothing is stored.
+// PostgreSQL it gets a row with a heartbeat every second, and fails if the
+// schema is too new for this program. On SQLite there is one server and nothing
+// is stored.
 func (d *DB) Join(ctx context.Context, n Node) error {
 	all, err := loadMigrations(d.cfg.Migrations, d.dialect)
 	if err != nil {
@@ -109,7 +110,7 @@ func (d *DB) enter(ctx context.Context, q pgQuerier, m *member, all []migration)
 	return mapPg(ctx, d.beat(ctx, m, q.QueryRow))
 }
 
-// beat stores that we live, and hears the clock of the database.
+// beat stores a heartbeat, and reads the clock of the database.
 func (d *DB) beat(ctx context.Context, m *member, ask func(context.Context, string, ...any) pgxRow) error {
 	m.mu.Lock()
 	i := m.self
@@ -185,7 +186,7 @@ func (d *DB) contract(ctx context.Context) {
 	}
 }
 
-// Self is this process among the instances; the zero Instance before Join.
+// Self is this process as an Instance; the zero Instance before Join.
 func (d *DB) Self() Instance {
 	m := d.member.Load()
 	if m == nil {
@@ -198,8 +199,8 @@ func (d *DB) Self() Instance {
 	return i
 }
 
-// Servers is how many instances were live at the last beat, this one among them; 0
-// before Join, and on SQLite.
+// Servers is the number of live instances at the last heartbeat, including this
+// one; 0 before Join, and on SQLite.
 func Servers(d *DB) int {
 	m := d.member.Load()
 	if m == nil {
@@ -210,9 +211,9 @@ func Servers(d *DB) int {
 	return m.servers
 }
 
-// Leads reports whether this instance is the one for work that one is enough for: of
-// those that live and go on it is the first that came. While nobody knows yet that
-// another has died or come there may be none, or two.
+// Leads reports whether this instance does the work that needs only one: it is the
+// oldest of those that are live and not stopping. Until all know that another has
+// died or joined there may be none, or two.
 func Leads(d *DB) bool {
 	m := d.member.Load()
 	if m == nil {
@@ -223,12 +224,12 @@ func Leads(d *DB) bool {
 	return m.first && d.silent(m) < LiveFor
 }
 
-// Silent is how long other instances may not have heard of this one, 0 on SQLite
-// and before Join. After LiveFor they no longer count on it.
+// Silent is for how long other instances may not have heard from this one, 0 on
+// SQLite and before Join. After LiveFor they no longer count on it.
 func (d *DB) Silent() time.Duration { return d.Self().Silent }
 
-// TakesWrites reports whether the store takes writes, for probes. An instance that
-// beats knows by its beats, and asks nothing; on SQLite a row is stored.
+// TakesWrites reports whether the store accepts writes, for probes. An instance
+// with heartbeats knows from them, without a query; on SQLite a row is stored.
 func TakesWrites(ctx context.Context, d *DB) error {
 	if d.dialect == SQLite || d.member.Load() == nil {
 		return Writable(ctx, d)
@@ -246,8 +247,8 @@ func (d *DB) silent(m *member) time.Duration {
 	return max(d.clock.local().Sub(m.heard), 0)
 }
 
-// Instances lists all that have a row, also those that have fallen silent during
-// the last day, by age. On SQLite it is this process, once it has joined.
+// Instances lists all that have a row, including those that have fallen silent
+// during the last day, by age. On SQLite it is this process, once it has joined.
 func (d *DB) Instances(ctx context.Context) ([]Instance, error) {
 	if d.dialect == SQLite {
 		i := d.Self()
@@ -272,7 +273,7 @@ func readInstances(rows Rows, err error) ([]Instance, error) {
 	})
 }
 
-// Live lists the instances that were heard lately, this one among them.
+// Live lists the live instances, including this one.
 func (d *DB) Live(ctx context.Context) ([]Instance, error) {
 	all, err := d.Instances(ctx)
 	live := all[:0]
@@ -284,7 +285,8 @@ func (d *DB) Live(ctx context.Context) ([]Instance, error) {
 	return live, err
 }
 
-// Drain tells the others with the next beat that this instance is about to stop.
+// Drain tells the others with the next heartbeat that this instance is about to
+// stop.
 func (d *DB) Drain() {
 	if m := d.member.Load(); m != nil {
 		m.mu.Lock()
@@ -293,7 +295,7 @@ func (d *DB) Drain() {
 	}
 }
 
-// Leave ends the beats and takes the row away.
+// Leave ends the heartbeats and removes the row.
 func (d *DB) Leave(ctx context.Context) {
 	m := d.member.Swap(nil)
 	if m == nil || m.quit == nil {

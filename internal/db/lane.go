@@ -15,16 +15,16 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// Lane is what somebody uses PostgreSQL for. It decides how long they wait for it, and
-// which connections they share with whom.
+// Lane is a kind of use of PostgreSQL. It determines how long callers wait for it, and
+// which connections they share.
 type Lane int
 
 // The lanes. Whoever says nothing works in the background: commands and jobs, whose
 // statements may take a minute.
 const (
 	Background Lane = iota
-	Request         // somebody waits for an answer
-	Handset         // somebody holds a phone: connections of their own
+	Request         // a client waits for an answer
+	Handset         // a caller on a handset waits: connections of their own
 	Control         // beats, leases and probes: connections of their own
 	lanes
 )
@@ -35,7 +35,7 @@ const (
 type limits struct {
 	acquire time.Duration // for a connection of a transaction
 	whole   time.Duration // for a transaction with its repetitions
-	read    time.Duration // for the rows of a reader to begin, and to go on
+	read    time.Duration // for the rows of a reader to begin, and to continue
 	sum     time.Duration // of all these of one request; 0: any
 }
 
@@ -51,7 +51,8 @@ func limitsOf(l Lane) limits {
 	return limits{30 * time.Second, 2 * time.Minute, stmtTimeout + 5*time.Second, 0}
 }
 
-// ownConns is how many connections handsets and control have beside the others.
+// ownConns is how many connections handsets and control each have besides the
+// others.
 const ownConns = 4
 
 // use is what a context says about the use of the store.
@@ -60,7 +61,7 @@ type use struct {
 	row     string
 	inside  *atomic.Bool // whether a transaction for the row is under way; nil without one
 	since   Position     // what a reader must see; "": everything
-	written *Written     // nil: nobody asks
+	written *Written     // nil: not collected
 	purse   *purse       // nil: any
 }
 
@@ -71,8 +72,8 @@ func useOf(ctx context.Context) use {
 	return u
 }
 
-// Lane says what the store is used for with a context, and that whatever has a limit as
-// a whole begins now. On SQLite it does not matter.
+// Lane sets the use of the store with a context; limits on a whole use count from now.
+// On SQLite it has no effect.
 func (d *DB) Lane(ctx context.Context, l Lane) context.Context {
 	if d == nil || d.dialect == SQLite {
 		return ctx
@@ -84,8 +85,8 @@ func (d *DB) Lane(ctx context.Context, l Lane) context.Context {
 
 // Row says which row transactions with a context will lock, by any name. Of those for
 // one row a few wait at the database, each with a connection; the others wait here, so
-// that one busy row does not take the connections of all. On SQLite transactions wait
-// in one line anyway.
+// that one busy row does not take up the connections of all. On SQLite transactions
+// wait in one line anyway.
 func (d *DB) Row(ctx context.Context, name string) context.Context {
 	if d == nil || d.dialect == SQLite {
 		return ctx
@@ -116,16 +117,17 @@ func openPools(ctx context.Context, pc *pgxpool.Config) (p pools, err error) {
 	return p, nil
 }
 
-// Connections are numbered, so that each has rows of counters of its own: rows stay
-// locked until a transaction ends, and nobody shall wait for a counter. Triggers read
-// the number from the setting. Two servers may use the same ones; that costs a wait.
+// Connections are numbered, so that each has its own rows of counters: rows stay
+// locked until a transaction ends, and nothing should wait for a counter. Triggers
+// read the number from the setting. Two servers may use the same ones; that costs a
+// wait.
 const (
 	shardSetting = "hearth.shard"
 	shards       = 64
 )
 
-// aloneSetting says of a connection that what goes without BEGIN means there what
-// beginWrite does.
+// aloneSetting marks a connection on which a statement without BEGIN behaves as
+// after beginWrite.
 const aloneSetting = "hearth.alone"
 
 func numberConns() func(context.Context, *pgx.Conn) error {
@@ -142,8 +144,8 @@ func numberConns() func(context.Context, *pgx.Conn) error {
 	}
 }
 
-// Shard is which of the rows of a counter this transaction adds to. Nobody else is
-// likely to want it: each connection has its own.
+// Shard is the row of a counter that this transaction adds to. Others seldom want
+// the same one: each connection has its own.
 func (t *Tx) Shard() int {
 	if s, ok := t.s.(*pgSession); ok {
 		n, _ := s.conn.PgConn().CustomData()[shardSetting].(int)
@@ -208,8 +210,8 @@ func (p *pools) acquire(ctx context.Context, most time.Duration) (*pgxpool.Conn,
 }
 
 // bound is a context that ends when the store takes too long, counting only the time
-// somebody waits for it: a reader that is slow to ask for the next row is no trouble
-// of the store.
+// somebody waits for it: a reader that is slow to ask for the next row does not
+// count against the store.
 type bound struct {
 	ctx   context.Context //nolint:containedctx // of the statement, which outlives the call
 	end   context.CancelFunc
@@ -270,7 +272,7 @@ func boundQuery(ctx context.Context, run func(context.Context) (pgx.Rows, error)
 	return &boundRows{pgRows{ctx: ctx, Rows: r}, b}, nil
 }
 
-// boundRows are rows that the store must go on to give.
+// boundRows are rows that the store must continue to deliver.
 type boundRows struct {
 	pgRows
 	b *bound
@@ -302,7 +304,7 @@ func (r *boundRows) Err() error {
 // and four that wait.
 const atRow = 5
 
-// rows lets few transactions for one row through at a time.
+// rowGates admits only a few transactions for one row at a time.
 type rowGates struct {
 	mu sync.Mutex
 	of map[string]*rowGate

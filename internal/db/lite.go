@@ -17,7 +17,7 @@ type lite struct {
 	readers *readers
 	care    *care
 
-	scrubbing chan struct{} // cap 1: whoever is in it scrubs
+	scrubbing chan struct{} // cap 1: holds the right to scrub
 }
 
 func openLite(ctx context.Context, cfg Config) (*lite, error) {
@@ -66,9 +66,9 @@ func (l *lite) query(ctx context.Context, sql string, args []any) (Rows, error) 
 	return newPoolRows(ctx, l, c, r), nil
 }
 
-// queryRow reads its row at once, so that a Row nobody scans holds nothing.
-// It runs without the context: statements that give one row are short, and
-// watching a context costs as much as they do.
+// queryRow reads its row at once, so that a Row that is not scanned holds
+// nothing. It runs without the context: statements that return one row are
+// short, and watching a context costs as much as they do.
 func (l *lite) queryRow(ctx context.Context, text string, args []any) Row {
 	c, err := l.readers.get(ctx)
 	if err != nil {
@@ -112,7 +112,7 @@ func (r liteRow) Scan(dest ...any) error {
 func (l *lite) view(ctx context.Context, fn func(Querier) error) error {
 	err := l.look(ctx, fn)
 	if late := l.w.settled(ctx); late != nil {
-		return late // a failure would tell something too
+		return late // even a failure can reveal something
 	}
 	return err
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // begin waits for work and opens a transaction for it. It returns false once
-// the queue is closed and empty. When the transaction cannot be opened, all
-// who wait are told, and w.b stays nil.
+// the queue is closed and empty. When the transaction cannot be opened, it
+// answers all who wait, and w.b stays nil.
 func (w *writer) begin() bool {
 	var r *request
 	switch {
@@ -82,15 +82,15 @@ func (w *writer) heal() error {
 	return err
 }
 
-// Busy reports whether something could not be done because somebody else held
-// the store, or the row, for too long.
+// Busy reports whether something failed because another process or transaction
+// held the store, or the row, for too long.
 func Busy(err error) bool { return busy(err) || pgCode(err) == "55P03" }
 
 func busy(err error) bool { return liteCode(err)&0xff == sqlite3.SQLITE_BUSY }
 
 // refuse answers r, those to run again, and all who wait now. They are taken
-// from the queue before the first one is told: whoever comes after that is
-// tried anew.
+// from the queue before the first one is answered: later requests are tried
+// again.
 func (w *writer) refuse(r *request, err error) {
 	w.cfg.Log.Error("cannot begin a transaction", "err", err)
 	w.counters.failures.Add(1)
@@ -108,7 +108,7 @@ func (w *writer) refuse(r *request, err error) {
 	}
 }
 
-// commit stores the batch and has it made durable.
+// commit stores the batch and makes it durable.
 func (w *writer) commit() {
 	b := w.b
 	w.b = nil
@@ -192,8 +192,8 @@ func (w *writer) stored(b *batch, err error) {
 	}
 }
 
-// tellFailed answers those whose functions failed. They wait for the others: a
-// refusal may tell what these have stored.
+// tellFailed answers the callers whose functions failed. They wait for the
+// others, because a refusal may reveal what those have stored.
 func (b *batch) tellFailed() {
 	for _, f := range b.failed {
 		f.r.answer(f.res)

@@ -18,7 +18,7 @@ import (
 const maxStmts = 512
 
 // liteConn is one SQLite connection with its prepared statements. Its owner
-// sees to it that one goroutine uses it at a time.
+// ensures that one goroutine at a time uses it.
 type liteConn struct {
 	c     *sqlite.Conn
 	stmts map[string]*liteStmt
@@ -119,8 +119,8 @@ func (c *liteConn) runUntil(ctx context.Context, script string) error {
 	return cancelled(ctx, mapLite(c.c.Run(script)))
 }
 
-// interruptedBy lets the end of ctx interrupt what runs until the function it
-// gives is called.
+// interruptedBy makes the end of ctx interrupt the running statement until the
+// returned function is called.
 func (c *liteConn) interruptedBy(ctx context.Context) func() {
 	if ctx.Done() == nil {
 		return func() {}
@@ -132,7 +132,7 @@ func (c *liteConn) interruptedBy(ctx context.Context) func() {
 	})
 	return func() {
 		if !stop() {
-			<-done // or it would interrupt what comes next
+			<-done // otherwise it would interrupt the next statement
 		}
 	}
 }
@@ -215,8 +215,8 @@ func (c *liteConn) rows(ctx context.Context, sql string, args []any) (*liteRows,
 	return c.start(ctx, s)
 }
 
-// start takes the first step of a statement whose parameters are set: what is
-// wrong with most shows there.
+// start takes the first step of a statement whose parameters are set: most
+// errors show there.
 func (c *liteConn) start(ctx context.Context, s *liteStmt) (*liteRows, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, errors.Join(err, c.release(s))
@@ -224,7 +224,7 @@ func (c *liteConn) start(ctx context.Context, s *liteStmt) (*liteRows, error) {
 	end := c.interruptedBy(ctx)
 	first, err := s.s.Step()
 	end()
-	c.dirty = c.dirty || !s.reads // RETURNING: nobody knows before its end
+	c.dirty = c.dirty || !s.reads // RETURNING: the outcome is known only at its end
 	if err != nil {
 		c.failed(s, err)
 		c.release(s)
@@ -233,9 +233,9 @@ func (c *liteConn) start(ctx context.Context, s *liteStmt) (*liteRows, error) {
 	return &liteRows{c: c, s: s, first: first, end: !first, vals: make([]sqlite.Value, s.s.Columns())}, nil
 }
 
-// prepare gives an idle statement for the text, from the cache if it can.
-// Preparing some PRAGMAs already carries them out, so what is not for callers
-// is refused before.
+// prepare returns an idle statement for the text, from the cache if possible.
+// Preparing some PRAGMAs already executes them, so those that callers may not
+// use are refused before.
 func (c *liteConn) prepare(sql string, control bool) (*liteStmt, error) {
 	if c.fail != nil {
 		if err := c.fail(sql); err != nil {
@@ -278,8 +278,8 @@ func (c *liteConn) room() bool {
 	return false
 }
 
-// release ends a run of the statement. What the last step failed with is told
-// once more.
+// release ends a run of the statement. It returns the error of the last step
+// again.
 func (c *liteConn) release(s *liteStmt) error {
 	s.busy = false
 	err := s.s.Reset()
@@ -303,9 +303,9 @@ func isSelect(sql string) bool {
 	return len(sql) >= 6 && strings.EqualFold(sql[:6], "SELECT")
 }
 
-// isPlain is true for statements that change only what RowsAffected counts, and
-// of which nothing stays when they break a rule. No trigger of ours writes;
-// OR FAIL and OR ROLLBACK are told by their words, and OR IGNORE counts what it stores.
+// isPlain reports statements that change only what RowsAffected counts, and leave
+// nothing when they break a rule. No trigger of ours writes; OR FAIL and OR ROLLBACK
+// are recognised by their words, and OR IGNORE counts what it stores.
 func isPlain(sql string) bool {
 	words := strings.Fields(sql[:min(len(sql), 64)])
 	if len(words) < 3 {

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// A commit goes to the write-ahead log, and the log is brought into the file
-// from time to time. Whoever does that copies tens of MB and waits twice for
-// the disk, so the copier does it beside the writer. The log begins anew only
-// when all of it is copied and nobody writes meanwhile: the little that came
-// during the copying is copied by the writer, between two batches.
+// A commit goes to the write-ahead log, and from time to time the log is copied
+// into the file. That copies tens of MB and waits twice for the disk, so the
+// copier does it in parallel with the writer. The log restarts only when all of
+// it is copied and nobody writes meanwhile: the writer copies the little that
+// was added during the copying, between two batches.
 
 const (
 	copyEvery = 50 * time.Millisecond // how often the log is looked at
 	restEvery = time.Second           // and while all of it is copied
 	idleAfter = 2 * time.Second       // no commit for this long is idle
 	// Pages in the log before it is copied. A page that changed often is copied
-	// once, so a long log is less work; but a log that begins anew is written over,
-	// and a sync then costs half of what it does while the file grows.
+	// once, so a long log is less work; but a log that restarts is overwritten, and
+	// a sync then costs half of what it does while the file grows.
 	copyPages = 2000
 	restPages = 1000     // what the writer may copy itself: a few milliseconds
 	logKept   = 64 << 20 // bytes; a longer log, which a long read has left, is cut
@@ -34,7 +34,7 @@ const (
 
 // logState is how far the log has been copied.
 type logState struct {
-	blocked       bool // somebody was in the way
+	blocked       bool // another connection prevented it
 	pages, copied int64
 }
 
@@ -67,7 +67,7 @@ func (k *copier) run(quit <-chan struct{}) {
 			}
 			next := copyEvery
 			if k.done {
-				next = restEvery // a server at rest lets its machine sleep
+				next = restEvery // an idle server lets its machine sleep
 			}
 			if next != every {
 				every = next
@@ -98,8 +98,8 @@ func (k *copier) look(now time.Time) error {
 	return err
 }
 
-// copy brings a log of at least so many pages into the file, and asks the writer
-// for the rest. It reports whether the file holds all there is.
+// copy copies a log of at least so many pages into the file, and asks the writer
+// for the rest. It reports whether the file is complete.
 func (k *copier) copy(pages int64) (whole bool, err error) {
 	if err := k.open(); err != nil {
 		return false, err
@@ -140,7 +140,7 @@ func (k *copier) drop() {
 	}
 }
 
-// copyRest copies what the copier has left. The next commit begins the log anew,
+// copyRest copies what the copier has left. The next commit restarts the log,
 // unless a reader still needs it: then the copier asks again.
 func (w *writer) copyRest() {
 	if !w.rest.Swap(false) || w.ill() {

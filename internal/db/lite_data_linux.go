@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// syncData has the disk keep the bytes of f and its length. Its times may stay
-// behind: keeping them as well doubles the work where the length stays.
+// syncData syncs the bytes of f and its length. It leaves out the file's times:
+// syncing them as well doubles the work if the length does not change.
 func syncData(f *os.File) error {
 	c, err := f.SyscallConn()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// syncedLog is a file that somebody else writes and may replace by a new one. It
+// syncedLog is a file that SQLite writes and may replace by a new one. It
 // belongs to one goroutine at a time.
 type syncedLog struct {
 	Path string
@@ -34,10 +34,10 @@ func (l *syncedLog) Sync() error {
 // rewriteChunk is how much Rewrite holds in memory.
 const rewriteChunk = 1 << 20
 
-// Rewrite writes the bytes of the file once more, where they are, and syncs it.
-// After a sync that failed the system may take them for kept although they are
-// not, and would not write them again by itself. Nobody else may write to the
-// file meanwhile.
+// Rewrite writes the bytes of the file once more, in place, and syncs it. After
+// a failed sync the system may treat them as stored although they are not, and
+// would not write them again on its own. Nobody else may write to the file
+// meanwhile.
 func (l *syncedLog) Rewrite() error {
 	if err := l.open(); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (l *syncedLog) open() error {
 	return syncFolder(filepath.Dir(l.Path)) // its name must survive as well
 }
 
-// Close lets go of the file.
+// Close closes the file.
 func (l *syncedLog) Close() {
 	if l.file != nil {
 		_ = l.file.Close() // nothing was written through it

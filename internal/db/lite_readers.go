@@ -10,9 +10,9 @@ import (
 
 var errLeft = errors.New("rows were left open")
 
-// readers is the pool of SQLite connections that only read. Each knows the
-// whole schema and keeps its own statements and pages, so another one is opened
-// only when all that are open have work, and the one used last goes on.
+// readers is the pool of SQLite connections that only read. Each keeps the
+// whole schema and its own statements and pages, so another one is opened only
+// when all open ones are in use, and the last used is taken first.
 type readers struct {
 	cfg   Config
 	slots chan struct{} // one for each connection that may be taken, open or not
@@ -78,7 +78,7 @@ func (p *readers) pop() *liteConn {
 	return c
 }
 
-// put gives a connection back. One with a troubled file is opened anew.
+// put returns a connection. One with a file error is replaced.
 func (p *readers) put(c *liteConn, err error) {
 	if err != nil && liteTrouble(err) {
 		p.drop(c)

@@ -12,7 +12,7 @@ type liteRows struct {
 	c     *liteConn
 	s     *liteStmt // nil once closed
 	vals  []sqlite.Value
-	first bool // the first row has been stepped to, and not been read
+	first bool // the first row has been stepped to, but not read
 	row   bool // vals hold a row
 	end   bool // the statement has run to its end, or failed
 	err   error

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// What is deleted must not stay readable in the file. secure_delete has SQLite
-// overwrite deleted cells and freed pages with zeros; it costs nothing that
-// can be measured. Two places are left: pages that SQLite rebuilds when it
-// balances a tree keep old bytes between their cell pointers and their cells,
-// and the write-ahead log keeps old versions of pages until it is cut. Scrub
+// Deleted data must not stay readable in the file. secure_delete makes SQLite
+// overwrite deleted cells and freed pages with zeros; its cost is not
+// measurable. Two places are left: pages that SQLite rebuilds when it balances
+// a tree keep old bytes between their cell pointers and their cells, and the
+// write-ahead log keeps old versions of pages until it is truncated. Scrub
 // cleans both.
 
 // secureDelete is the PRAGMA of every connection that writes.
@@ -27,14 +27,14 @@ const (
 	maxScrubbed = 1 << 25                // pages; see dirtyPages
 )
 
-// Scrub takes the bytes of what was deleted or replaced before the call out of
-// the files of an SQLite store, also while others read and write. It reads the
+// Scrub removes the bytes of what was deleted or replaced before the call from
+// the files of an SQLite store, even while others read and write. It reads the
 // whole file. The fault is STORE_UNAVAILABLE when a reader holds on to old
 // bytes for seconds: call it again. Copies of the store, such as backups and
 // those made before migrations, are not touched.
 //
-// On PostgreSQL it does nothing: there the server's own vacuum decides when
-// the space of deleted rows is used again.
+// On PostgreSQL it does nothing: there the server's own vacuum decides when the
+// space of deleted rows is reused.
 func (d *DB) Scrub(ctx context.Context) error {
 	l, ok := d.e.(*lite)
 	if !ok {
@@ -73,13 +73,13 @@ func (l *lite) scrub(ctx context.Context) error {
 	return cutLog(ctx, c)
 }
 
-// dirtyPages lists the pages that hold bytes nobody can reach. It reads through
-// SQLite: opening the file beside it would drop the locks it holds.
+// dirtyPages lists the pages with unreachable bytes. It reads through SQLite,
+// because opening the file separately would drop the locks it holds.
 //
-// A page is told by its first byte: a tree page has 2, 5, 10 or 13 there, an
-// overflow or free page the highest byte of a page number, which is 0 or 1 as
-// long as there are fewer than 2^25 pages, 128 GiB. A store with pointer maps
-// (auto_vacuum) is not ours.
+// The first byte of a page shows its type: a tree page has 2, 5, 10 or 13
+// there, an overflow or free page the highest byte of a page number, which is 0
+// or 1 as long as there are fewer than 2^25 pages, 128 GiB. A store with
+// pointer maps (auto_vacuum) is not ours.
 func dirtyPages(ctx context.Context, c *liteConn) ([]int64, error) {
 	var pages, auto int64
 	err := firstRow(ctx, c, `SELECT page_count, auto_vacuum FROM pragma_page_count, pragma_auto_vacuum`, nil, &pages, &auto)
@@ -127,8 +127,8 @@ func dirtyRange(ctx context.Context, c *liteConn, first, last int64) ([]int64, e
 	return dirty, cancelled(ctx, rows.Err())
 }
 
-// cleanPages cleans pages as they are now: others may have changed them since
-// they were listed.
+// cleanPages cleans pages in their present state: others may have changed them
+// since they were listed.
 func cleanPages(ctx context.Context, tx *Tx, pages []int64) error {
 	for _, n := range pages {
 		var data []byte

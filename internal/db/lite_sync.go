@@ -7,10 +7,11 @@ import (
 	"sync/atomic"
 )
 
-// syncer makes commits durable beside the writer: while one batch is being
-// synced the writer fills the next. SQLite writes a commit to its log without
-// waiting for the disk, the syncer syncs the log, and only then are the callers
-// answered. Nobody is told before what such a commit holds, see settled.
+// syncer makes commits durable in parallel with the writer: while one batch is
+// being synced the writer fills the next. SQLite writes a commit to its log
+// without waiting for the disk, the syncer syncs the log, and only then are the
+// callers answered. Nobody sees the content of such a commit earlier, see
+// settled.
 type syncer struct {
 	fail    *atomic.Pointer[func(sql string) error]
 	batches chan *batch   // committed, to be synced; cap maxUnsynced
@@ -18,13 +19,13 @@ type syncer struct {
 	ended   chan struct{} // closed when run has returned
 	answer  func(*batch, error)
 
-	// The write-ahead log. It comes anew when the last connection was closed.
-	// SQLite has no locks on it that closing it here could drop.
+	// The write-ahead log. It is a new file after the last connection was
+	// closed. SQLite has no locks on it that closing it here could drop.
 	log syncedLog
 	ill atomic.Bool // something is committed that no sync could keep
 
 	mu      sync.Mutex
-	changed chan struct{} // closed and made anew whenever durable grows
+	changed chan struct{} // closed and replaced whenever durable grows
 	begun   atomic.Int64  // the last commit that was tried
 	durable atomic.Int64  // the last one that is on disk, or has failed
 }
@@ -74,7 +75,7 @@ func (s *syncer) finish(b *batch, err error) {
 	s.answer(b, err)
 }
 
-// reach notes that a commit is over, and lets those go on who wait for it.
+// reach records that a commit is over, and releases those who wait for it.
 func (s *syncer) reach(number int64) {
 	s.durable.Store(number)
 	s.mu.Lock()
@@ -84,7 +85,7 @@ func (s *syncer) reach(number int64) {
 }
 
 // settled waits until everything a read may have seen is on disk, so that no
-// answer tells what a power cut could still take back. A commit is visible a
+// answer contains what a power cut could still take away. A commit is visible a
 // moment before it is durable; begun is raised before it becomes visible.
 func (s *syncer) settled(ctx context.Context) error {
 	seen := s.begun.Load()
@@ -104,7 +105,8 @@ func (s *syncer) settled(ctx context.Context) error {
 	return nil
 }
 
-// settled is settled of the syncer; without one nobody waits for the disk.
+// settled calls the syncer's settled; without a syncer there is nothing to wait
+// for.
 func (w *writer) settled(ctx context.Context) error {
 	if w.syncer == nil {
 		return nil
@@ -138,9 +140,10 @@ func (s *syncer) try(what string, do func() error) error {
 	return do()
 }
 
-// heal has the disk keep what it has refused: the log is written once more, for
-// the system may take its pages for kept, and synced. Only for the writer, with
-// a transaction open, so that nobody else changes the log, and when run is idle.
+// heal makes the disk store what it has refused: the log is written once more,
+// because the system may treat its pages as stored, and synced. Only the writer
+// may call it, with a transaction open, so that nobody else changes the log, and
+// while run is idle.
 func (s *syncer) heal() error {
 	if err := s.try("heal", s.log.Rewrite); err != nil {
 		return unavailable(err)

@@ -49,9 +49,9 @@ func (w *writer) watch(quit <-chan struct{}) {
 }
 
 // takeOver ends a stuck turn. The goroutine inside it has lost the role and
-// ends when its function returns at last; a new one goes on with the batch.
-// A statement in progress holds the Tx mutex, so the connection is never
-// shared: statements on the writer are short by construction.
+// ends when its function finally returns; a new one continues with the batch. A
+// statement in progress holds the Tx mutex, so the connection is never shared:
+// statements on the writer are short by construction.
 func (w *writer) takeOver(t *turn) {
 	if !t.tx.take(errSlow(errStuck)) {
 		return
@@ -67,8 +67,8 @@ func (w *writer) takeOver(t *turn) {
 
 var errMoved = errors.New("the database file was removed or replaced while in use")
 
-// look notices a file that was removed or replaced: SQLite would go on and
-// store into a file that has no name any more.
+// look detects that the file was removed or replaced: SQLite would continue to
+// store into a file without a name.
 func (w *writer) look() error {
 	fi, err := os.Stat(w.cfg.Path)
 	moved := err != nil || !os.SameFile(fi, w.file)

@@ -14,17 +14,17 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// The bounds of one group commit. There is no artificial wait: a batch fills
-// by itself while the one before is being synced.
+// The limits of one group commit. There is no artificial wait: a batch fills
+// while the one before is being synced.
 const (
 	maxBatch  = 512
 	maxFill   = 2 * time.Millisecond
 	maxQueued = 4096
 )
 
-// guardTimes is how many callers have savepoints after somebody failed, for
-// each one that had to run again because of it. So a crowd of failing callers
-// costs the others a thirtieth of their work at most.
+// guardTimes is how many callers have savepoints after one failed, for each
+// caller that had to run again because of it. So a crowd of failing callers
+// costs the others at most a thirtieth of their work.
 const guardTimes = 32
 
 // Settings of the writer's connection. What it would take to undo a savepoint
@@ -68,7 +68,7 @@ func (r *request) answer(res result) { r.done <- res }
 // runs loop; the watchdog may hand its role to a new one.
 type writer struct {
 	cfg      Config
-	syncer   *syncer // nil when nobody waits for the disk
+	syncer   *syncer // nil without durability
 	maxFill  time.Duration
 	counters counters
 	file     os.FileInfo                            // the store as it was opened
@@ -99,7 +99,7 @@ type batch struct {
 	alone   bool
 	guarded bool // every caller has a savepoint
 	lost    bool // the transaction has ended without a commit
-	ill     bool // a statement met trouble with the store: nobody else joins
+	ill     bool // a statement failed because of the store: nobody else joins
 	changed bool // something may have been written
 	start   time.Time
 	ending  time.Time // when its COMMIT began
@@ -210,7 +210,7 @@ func (w *writer) send(ctx context.Context, r *request, wait bool) error {
 
 var errCrowd = errors.New("too many wait for the writer")
 
-// close lets the queue run empty and closes the connection.
+// close lets the queue drain and closes the connection.
 func (w *writer) close() error {
 	w.mu.Lock()
 	if w.closed {
@@ -248,7 +248,7 @@ func (w *writer) loop() {
 	}
 }
 
-// fill runs functions until nobody waits or the batch is full. It returns
+// fill runs functions until the queue is empty or the batch is full. It returns
 // false when this goroutine has lost the role.
 func (w *writer) fill() bool {
 	b := w.b
@@ -257,8 +257,8 @@ func (w *writer) fill() bool {
 	for {
 		if r == nil && !b.full(w.maxFill) {
 			if r = w.next(); r == nil {
-				// Let those run who are about to come: a commit costs the same
-				// for all of them. When nobody is ready this returns at once.
+				// Let callers run who are about to join: a commit costs the
+				// same for all of them. If none is ready this returns at once.
 				runtime.Gosched()
 				r = w.next()
 			}
@@ -277,9 +277,9 @@ func (b *batch) full(limit time.Duration) bool {
 	return b.lost || b.ill || b.alone || len(b.waiting) >= maxBatch || time.Since(b.start) > limit
 }
 
-// next takes a waiting request. While the batch before is being synced it
-// waits for one: to commit earlier would make nobody's answer come sooner, and
-// several batches of one. It is nil when there is none.
+// next takes a waiting request. While the batch before is being synced it waits
+// for one: committing earlier would give no answer sooner, and make several
+// batches of one. It is nil when there is none.
 func (w *writer) next() *request {
 	r := w.poll()
 	for r == nil && w.ahead > 0 {
@@ -364,7 +364,7 @@ func (w *writer) call(t *turn) (res result) {
 	return res
 }
 
-// exited goes on in a new goroutine after fn ended this one.
+// exited continues in a new goroutine after fn ended this one.
 func (w *writer) exited(t *turn) {
 	if mine, _ := t.tx.end(errTxOver); !mine {
 		return
@@ -405,11 +405,11 @@ func (w *writer) settle(t *turn, res result) {
 	}
 	switch {
 	case !ok:
-		// The next batch begins anew, on another connection if need be.
+		// The next batch starts over, on another connection if need be.
 		w.b.ill = w.b.ill || liteTrouble(res.err)
 		w.b.failed = append(w.b.failed, failure{t.r, res})
 		if w.b.lost {
-			w.b.tellFailed() // nothing of this transaction stays
+			w.b.tellFailed() // nothing of this transaction remains
 		}
 	case err != nil:
 		w.retry(t.r, err)
@@ -419,9 +419,9 @@ func (w *writer) settle(t *turn, res result) {
 	}
 }
 
-// undo rolls the open transaction back because of one who failed. Those who
-// wait for it run again, together, and for a while everybody has a savepoint:
-// whoever makes many fail shall not have all others run twice.
+// undo rolls the open transaction back because of a failed caller. Those who
+// wait for it run again, together, and for a while everybody has a savepoint,
+// so that a caller who makes many fail does not make all others run twice.
 func (w *writer) undo() {
 	w.b.lost = true
 	for _, r := range w.b.waiting {

@@ -11,16 +11,16 @@ import (
 // lockName is the file a server holds while it uses a data folder.
 const lockName = "hearth.lock"
 
-// ErrLocked says that another server uses the data folder.
+// ErrLocked means that another server uses the data folder.
 var ErrLocked = errors.New("another server uses this folder")
 
-// FolderLock is a data folder held by this process. The system drops it when
-// the process ends, however it ends.
+// FolderLock is a data folder locked by this process. The system releases it
+// when the process ends, however it ends.
 type FolderLock struct{ f *os.File }
 
-// Lock takes the data folder for a server, so that two never share one. It
-// does not wait: ErrLocked says that the folder is taken. Commands beside a
-// running server do not need it.
+// Lock locks the data folder for a server, so that two never share one. It does
+// not wait: ErrLocked means that the folder is taken. Commands that run beside
+// a server do not need it.
 func Lock(dir string) (*FolderLock, error) {
 	path := filepath.Join(dir, lockName)
 	f, err := lockFile(path)
@@ -36,7 +36,7 @@ func Lock(dir string) (*FolderLock, error) {
 	return &FolderLock{f: f}, nil
 }
 
-// Unlock gives the folder back. The file stays: removing it would let two
+// Unlock releases the folder. The file stays: removing it would let two
 // processes lock two different files of one name.
 func (l *FolderLock) Unlock() error { return l.f.Close() }
 

@@ -38,9 +38,9 @@ type migration struct {
 	checksum string
 }
 
-// contractPrefix begins the names of migrations that take away what programs before
-// them may still use. All others only add: a program that does not know them goes
-// on with the schema they made.
+// contractPrefix is the prefix of migrations that remove what earlier programs may
+// still use. All others only add: a program that does not know them continues to
+// work with their schema.
 const contractPrefix = "contract_"
 
 func contracts(name string) bool { return strings.HasPrefix(name, contractPrefix) }
@@ -90,10 +90,10 @@ func loadMigrations(fsys fs.FS, d Dialect) ([]migration, error) {
 	return all, nil
 }
 
-// Migrate brings the schema up to date. Each file is one transaction, so a
-// killed run goes on where it stopped. It refuses a store that a newer program has
-// contracted, and one whose migrations are not the ones in this binary. A contract
-// waits, on PostgreSQL, until no instance works with an older program.
+// Migrate brings the schema up to date. Each file is one transaction, so a killed
+// run resumes where it stopped. It refuses a store that a newer program has
+// contracted, and one whose migrations differ from those in this binary. On
+// PostgreSQL a contract waits until no instance runs an older program.
 func (d *DB) Migrate(ctx context.Context) error {
 	all, err := loadMigrations(d.cfg.Migrations, d.dialect)
 	if err != nil {
@@ -105,7 +105,7 @@ func (d *DB) Migrate(ctx context.Context) error {
 	return nil
 }
 
-// tellMigrated logs in one line what was done; each step is for those who ask.
+// tellMigrated logs a summary in one line, and each step at debug level.
 func tellMigrated(log *slog.Logger, done []migration) {
 	if n := len(done); n > 0 {
 		log.Info("store migrated", "count", n, "from", done[0].String(), "to", done[n-1].String())
@@ -150,7 +150,7 @@ func pending(all []migration, have []applied) ([]migration, error) {
 	return todo, nil
 }
 
-// NewerError says that a newer program has taken away what this one uses.
+// NewerError means that a newer program has removed what this one uses.
 type NewerError struct {
 	Store  int // the migration that did
 	Binary int // newest migration this program knows

@@ -71,7 +71,7 @@ func (e *pg) migrateAlone(ctx context.Context, q pgQuerier, all []migration) err
 		if wait, err := e.holds(ctx, q, m); err != nil {
 			return err
 		} else if wait {
-			continue // what comes after it does not need it
+			continue // later ones do not need it
 		}
 		if err := e.apply(ctx, q.Conn, m); err != nil {
 			return fmt.Errorf("%s: %w", m, mapPg(ctx, err))

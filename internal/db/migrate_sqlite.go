@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// keepCopies is how many copies made before migrations stay.
+// keepCopies is how many copies from before migrations are kept.
 const keepCopies = 3
 
-// migrate works on a connection of its own: a migration may take longer than
-// the writer lets a function run. Foreign keys are off, as SQLite asks for
-// when tables are rebuilt, and checked before each commit.
+// migrate uses its own connection, because a migration may take longer than the
+// writer allows. Foreign keys are off, as SQLite requires when tables are
+// rebuilt, and checked before each commit.
 func (l *lite) migrate(ctx context.Context, all []migration) error {
 	c, err := openLiteConn(l.cfg.Path, busyPragma(l.cfg.Busy), "journal_mode=WAL", "synchronous="+l.durability(), "foreign_keys=OFF", secureDelete)
 	if err != nil {
@@ -58,7 +58,7 @@ func (l *lite) migrate(ctx context.Context, all []migration) error {
 	return nil
 }
 
-// newStore is the file of what all migrations make together. Its first line has
+// newStore is the file with the result of all migrations. Its first line has
 // their sum.
 const newStore = "sqlite.sql"
 

@@ -7,7 +7,7 @@ import (
 )
 
 // Panic is what InTx panics with when its function did so in the writer's
-// goroutine. It carries the stack of the place where it happened.
+// goroutine. It carries the stack of the original panic.
 type Panic struct {
 	Value any
 	Stack string
@@ -16,10 +16,10 @@ type Panic struct {
 // newPanic is for the function that recovered v.
 func newPanic(v any) *Panic { return &Panic{Value: v, Stack: string(debug.Stack())} }
 
-// Error gives the value and the stack.
+// Error returns the value and the stack.
 func (p *Panic) Error() string { return fmt.Sprintf("%v\n\n%s", p.Value, p.Stack) }
 
-// Unwrap gives the value when it is an error.
+// Unwrap returns the value when it is an error.
 func (p *Panic) Unwrap() error {
 	err, _ := p.Value.(error)
 	return err
@@ -32,8 +32,8 @@ type result struct {
 	goexit bool // it called runtime.Goexit, as t.FailNow does
 }
 
-// tell ends the caller's InTx as its function has ended. after runs when it
-// was stored.
+// tell ends the caller's InTx in the way its function has ended. after runs
+// when it was stored.
 func (r result) tell(after []func()) error {
 	switch {
 	case r.panic != nil:

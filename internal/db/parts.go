@@ -13,45 +13,51 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Parts is a table of PostgreSQL that is kept in parts, by months or weeks of a column that
-// tells the time, so that what is old goes without its rows being touched. Before the
-// months is the part past, after them the part rest: a month that nobody has made
-// refuses nothing. There is no default part, because it would have every part asked for
-// the newest row. On SQLite there are no parts, and all of this does nothing.
+// Parts is a table of PostgreSQL that is partitioned by months or weeks of a time column,
+// so that old data can be dropped without touching its rows. Before the months is the
+// part past, after them the part rest, so that a month without a part refuses nothing.
+// There is no default partition, because every query for the newest row would read all
+// parts. On SQLite there are no parts, and all of this does nothing.
 type Parts struct {
 	DB    *DB
 	Table string
 	By    string           // the column; it is in the primary key
 	Key   string           // columns of the primary key, "device, at": it becomes that if it is another
 	Now   func() time.Time // by default that of DB
-	// Months is how many are in a part, one by default: 3 are quarters. Whoever asks without
-	// the column asks every part, so a table that is kept for years has wide ones.
+	// Months is the length of a part in months, one by default: 3 are quarters. Queries
+	// without the column read every part, so a table that is kept for years should have
+	// long ones.
 	Months int
-	// Weekly has parts of weeks, from Monday on, for a table that is kept for weeks.
+	// Weekly makes parts of weeks, from Monday on, for a table that is kept for
+	// weeks.
 	Weekly bool
 	// Contract is the migration without which programs may still write by another primary
-	// key: the table is turned once it was applied. 0 is none.
+	// key: the table is partitioned once it was applied. 0 means none.
 	Contract int
-	// NIDs says that the column has nids, or what NIDAt gives; else milliseconds.
+	// NIDs means that the column has nids, or what NIDAt returns; else
+	// milliseconds.
 	NIDs bool
-	// Sequence is the one that the values come from, "" for none. It only counts: at the
-	// beginning of each part it is moved ahead to it, and tells the time from then on.
+	// Sequence is the sequence of the column's values, "" for none. It only counts: at
+	// the beginning of each part it is advanced to that part, and so follows the time
+	// from then on.
 	Sequence string
-	// Indexes are those beside the primary key, what follows ON by name. One that is
-	// unique without the column cannot stay so: it is built anew first, without stopping
-	// anybody, and what it promised must be held otherwise.
+	// Indexes are the indexes besides the primary key, the text after ON by name. One
+	// that is unique without the column cannot stay unique: it is first rebuilt, without
+	// blocking others, and what it guaranteed must be ensured in another way.
 	Indexes map[string]string
-	// Keep selects rows of parts that go, before $1, which stay in the part past.
+	// Keep selects rows of dropped parts, before $1, which are kept in the part
+	// past.
 	Keep string
 }
 
 const (
-	// partsAhead is how many parts are there beforehand.
+	// partsAhead is how many parts exist in advance.
 	partsAhead = 2
 	week       = 7 * 24 * time.Hour
-	// partsLock is what whoever makes parts holds, by table.
+	// partsLock is the lock for making parts, by table.
 	partsLock = 0x48725074
-	// partsDump is what whoever changes parts has to itself, and dumps share.
+	// partsDump is the lock that changing parts takes exclusively, and dumps
+	// share.
 	partsDump = 0x48725075
 	// partsTries is how often a lock on the table is asked for. Each time others wait behind
 	// it, so it is a short time.
@@ -75,7 +81,7 @@ type part struct {
 	from, to int64
 }
 
-// begin is the beginning of a part, some after that of at.
+// begin is the beginning of the part that is after parts later than that of at.
 func (p Parts) begin(at time.Time, after int) time.Time {
 	if p.Weekly {
 		return at.UTC().Truncate(week).Add(time.Duration(after) * week)
@@ -95,7 +101,7 @@ func (p Parts) now() time.Time {
 // soonest is where the rest may begin.
 func (p Parts) soonest() time.Time { return p.begin(p.now(), partsAhead) }
 
-// value is that of the column at a moment.
+// value is the value of the column at a moment.
 func (p Parts) value(t time.Time) int64 {
 	if p.NIDs {
 		return NIDAt(t)
@@ -103,7 +109,7 @@ func (p Parts) value(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// moment is that of a value of the column.
+// moment is the moment for a value of the column.
 func (p Parts) moment(value int64) time.Time {
 	if p.NIDs {
 		return NIDTime(value)
@@ -111,7 +117,7 @@ func (p Parts) moment(value int64) time.Time {
 	return time.UnixMilli(value)
 }
 
-// Made reports whether the table is in parts.
+// Made reports whether the table is partitioned.
 func (p Parts) Made(ctx context.Context) (made bool, err error) {
 	if p.DB.dialect == SQLite {
 		return false, nil
@@ -119,8 +125,8 @@ func (p Parts) Made(ctx context.Context) (made bool, err error) {
 	return made, p.DB.QueryRow(ctx, isParted, p.Table).Scan(&made)
 }
 
-// Make turns the table into its first part if it is none yet, while others read and
-// write it, and makes the months ahead. Where another server is at it, it returns at once.
+// Make partitions the table if necessary, while others read and write it, and makes the
+// months ahead. If another server is doing so, it returns at once.
 func (p Parts) Make(ctx context.Context) error {
 	return p.alone(ctx, func(c *pgx.Conn) error {
 		var made bool
@@ -159,7 +165,8 @@ func (p Parts) alone(ctx context.Context, fn func(*pgx.Conn) error) error {
 			return mapPg(ctx, err)
 		}
 		err := fn(c)
-		// A server ends a session some time after it was closed: whoever comes next would find it.
+		// A server ends a session some time after it was closed: the next caller would
+		// find the lock.
 		_, left := c.Exec(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock($1, hashtext($2))`, partsLock, p.Table)
 		return mapPg(ctx, cmp.Or(err, left))
 	})
@@ -216,9 +223,9 @@ func several(ctx context.Context, tx pgx.Tx, sql string) error {
 	return err
 }
 
-// ahead has the rest begin some months from now: it becomes a month, and a new one
-// begins behind it. One that has rows because nobody did this for a while becomes one
-// part for all the months that these are of.
+// ahead makes the rest begin some months from now: it becomes a month, and a new rest
+// follows it. If it has rows because this was not done for a while, it becomes one
+// part for all the months of these rows.
 func (p Parts) ahead(ctx context.Context, c *pgx.Conn) error {
 	if p.Sequence != "" {
 		if _, err := c.Exec(ctx, moveAhead, p.Sequence, p.value(p.begin(p.now(), 0))); err != nil {
@@ -257,8 +264,8 @@ func (p Parts) ahead(ctx context.Context, c *pgx.Conn) error {
 	}
 }
 
-// behind makes the rest a part that ends at a moment, and a new rest behind it. One
-// that must be empty and is no longer stays.
+// behind turns the rest into a part that ends at a moment, and makes a new rest
+// behind it. If it must be empty and no longer is, it stays.
 func (p Parts) behind(ctx context.Context, tx pgx.Tx, from, to time.Time, empty bool) error {
 	if err := several(ctx, tx, p.fill(`ALTER TABLE {t} DETACH PARTITION {rest}`)); err != nil {
 		return err
@@ -318,9 +325,9 @@ func readParts(rows Rows, err error) ([]part, error) {
 	})
 }
 
-// Until tells of parts that have only rows from before a value: the end of the newest, 0
+// Until finds parts that have only rows from before a value: the end of the newest, 0
 // when there is none, and the end of the part past, 0 when there are no parts. The past
-// counts once it has rows that are not kept: it is made anew when it goes.
+// counts once it has rows to drop: it is rebuilt without them.
 func (p Parts) Until(ctx context.Context, before int64) (end, past int64, err error) {
 	if p.DB.dialect == SQLite {
 		return 0, 0, nil
@@ -351,9 +358,9 @@ func (p Parts) kept(end int64) string {
 	return strings.ReplaceAll(p.Keep, "$1", strconv.FormatInt(end, 10))
 }
 
-// Expire drops the parts that have only rows from before a value, but for those that are
-// kept, and reports whether there were any. What is before single goes one by one: rows of
-// before there were parts, which are all where there are none.
+// Expire drops the parts that have only rows from before a value, except the rows to
+// keep, and reports whether there were any. Rows before single must be removed one by
+// one: those from before the table was partitioned, or all if it is not.
 func (p Parts) Expire(ctx context.Context, before int64) (dropped bool, single int64, err error) {
 	end, past, err := p.Until(ctx, before)
 	if err == nil && end != 0 {
@@ -368,9 +375,9 @@ func (p Parts) Expire(ctx context.Context, before int64) (dropped bool, single i
 // errNotYet ends what must not be.
 var errNotYet = errors.New("not yet")
 
-// Drop removes the parts that end at a moment which Until gave, or before, with all
-// their rows, unless a question says otherwise while nobody writes to the table. It reports
-// whether they are gone. Rows from before the moment that come later are taken.
+// Drop removes the parts that end at or before a moment which Until returned, with all
+// their rows, unless a query says otherwise while nobody writes to the table. It reports
+// whether they were removed. Rows from before the moment that come later are accepted.
 func (p Parts) Drop(ctx context.Context, end int64, unless func(q Querier) (bool, error)) (dropped bool, err error) {
 	err = p.alone(ctx, func(c *pgx.Conn) error {
 		return swap(ctx, c, func(tx pgx.Tx) error {

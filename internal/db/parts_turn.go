@@ -14,9 +14,9 @@ import (
 // server died is taken away with the next try.
 const partsPromise = "parts_promise"
 
-// promise has PostgreSQL know that all rows of a table are from before a moment, which
-// takes long and stops nobody, and runs fn, in which the promise must end. When
-// that fails it ends as well: it would refuse what comes after the moment.
+// promise adds a constraint that all rows of a table are from before a moment, which
+// takes long and blocks nobody, and runs fn, in which the constraint must be removed.
+// If that fails it is removed too, because it would refuse later rows.
 func (p Parts) promise(ctx context.Context, c *pgx.Conn, table string, cut int64, fn func(pgx.Tx) error) error {
 	end := `ALTER TABLE ` + table + ` DROP CONSTRAINT IF EXISTS parts_promise`
 	err := patiently(ctx, c, p.run(ctx, end+`; ALTER TABLE `+table+` ADD CONSTRAINT parts_promise CHECK ({by} < %d) NOT VALID`, cut))
@@ -85,8 +85,8 @@ func (p Parts) key(ctx context.Context, c *pgx.Conn) (string, error) {
 	return `ALTER TABLE {past} DROP CONSTRAINT {pkey}, ADD CONSTRAINT {pastkey} PRIMARY KEY USING INDEX {pastkey};`, nil
 }
 
-// build builds an index of the table without stopping anybody, anew where one who was killed
-// left a half.
+// build builds an index of the table without blocking others, and replaces a half-built
+// one left by a killed process.
 func (p Parts) build(ctx context.Context, c *pgx.Conn, unique, name, on string) error {
 	quoted := pgx.Identifier{name}.Sanitize()
 	for _, sql := range []string{

@@ -13,8 +13,9 @@ import (
 	"strings"
 )
 
-// RunTool runs one of the programs on the store at dsn, if that is given. The password goes through the
-// environment: arguments are visible to every user of the machine.
+// RunTool runs one of PostgreSQL's programs on the store at dsn, if that is given. The
+// password goes through the environment, because arguments are visible to every user of
+// the machine.
 func RunTool(ctx context.Context, name, dsn string, args ...string) error {
 	path, err := findTool(name)
 	if err != nil {

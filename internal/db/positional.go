@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// positional turns $1, $2, … into plain question marks and tells which
-// parameter stands at each. The driver finds a numbered parameter by comparing
-// its name with every argument, which for a wide row costs as much as storing
-// it. Texts in quotes and comments are left alone.
+// positional replaces $1, $2, … with plain question marks and returns which
+// parameter is at each. The driver finds a numbered parameter by comparing its
+// name with every argument, which for a wide row costs as much as storing it.
+// Quoted texts and comments are left alone.
 func positional(sql string) (text string, order []int) {
 	var b strings.Builder
 	b.Grow(len(sql))
@@ -50,7 +50,7 @@ func skip(s string) int {
 	return 0
 }
 
-// checkCount wants one argument for each parameter, as PostgreSQL does.
+// checkCount requires one argument for each parameter, as PostgreSQL does.
 func checkCount(order []int, args []any) error {
 	most := 0
 	for _, n := range order {

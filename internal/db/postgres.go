@@ -29,10 +29,10 @@ type pg struct {
 	level    string
 	counters counters
 	slot     *slot
-	own      *pgx.ConnConfig // of what needs a session of its own
+	own      *pgx.ConnConfig // for work that needs its own session
 	standbys standbys
 	replica  *replica                                   // nil: there is none
-	onChange func(context.Context, *Tx, []Change) error // nil: nobody asks
+	onChange func(context.Context, *Tx, []Change) error // nil: not set
 }
 
 func openPostgres(ctx context.Context, cfg Config, n *nids, c *clock) (*pg, error) {

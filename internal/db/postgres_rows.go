@@ -14,18 +14,18 @@ const (
 	mostSent = 100
 )
 
-// pgSession runs statements of a transaction that writes. What nobody reads a
-// result of is sent with what comes next, the beginning with the first statement and
-// the last ones with the commit: each way there and back costs both sides as much as
-// a small statement.
+// pgSession runs statements of a transaction that writes. Statements whose result is
+// not needed are sent with the next one, the beginning with the first statement and
+// the last ones with the commit: each round trip costs both sides as much as a small
+// statement.
 //
-// The caller's context does not cut a statement short. A server that has silently
-// gone is noticed by the deadline of the connection, which spares a goroutine for
-// each statement that watches a context.
+// The caller's context does not cut a statement short. The deadline of the
+// connection detects a server that has silently gone, which saves a goroutine per
+// statement that watches a context.
 type pgSession struct {
 	conn  *pgx.Conn
 	ctx   context.Context //nolint:containedctx // has values, and never ends
-	wait  *pgx.Batch      // what is sent with the next statement
+	wait  *pgx.Batch      // sent with the next statement
 	begun bool
 }
 
@@ -107,12 +107,12 @@ func (s *pgSession) ask(sql string, args []any) (pgx.BatchResults, error) {
 	return res, nil
 }
 
-// question is what somebody wants to know once a commit is done: one value as text.
+// question is a query to run after a commit: one value as text.
 type question struct{ sql, answer string }
 
-// commit sends what waits, and stores all; questions go in the same message. One
-// that is not answered stays without an answer: the commit is done by then. What
-// never began has nothing to store.
+// commit sends the pending statements, and stores everything; questions go in
+// the same message. One that fails stays without an answer, because the commit
+// is done by then. A transaction that never began has nothing to store.
 func (s *pgSession) commit(then ...*question) error {
 	switch {
 	case s.begun:

@@ -47,10 +47,10 @@ func startSlot(ctx context.Context, cfg Config, cc *pgx.ConnConfig, n *nids) *sl
 }
 
 // takeSlot locks a free number. It returns nil when the server cannot be
-// asked; the number in use then stays.
+// reached; the number in use then stays.
 func takeSlot(ctx context.Context, cfg Config, cc *pgx.ConnConfig, n *nids) *pgx.Conn {
 	cc = cc.Copy()
-	// Waiting here is ended at once: there is no statement to stop first.
+	// A wait here ends at once: there is no statement to stop first.
 	cc.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.DeadlineContextWatcherHandler{Conn: c.Conn()}
 	}

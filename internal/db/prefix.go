@@ -2,9 +2,9 @@ package db
 
 import "strings"
 
-// Prefix are the bounds of what begins with a text in a column of folded names:
-// from the first to, not including, the second. Only the letters A to Z are
-// folded, as both databases do.
+// Prefix returns the bounds of the texts with a prefix in a column of folded
+// names: from the first to, not including, the second. Only the letters A to Z
+// are folded, as both databases do.
 func Prefix(text string) (from, to string) {
 	from = strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// purse is how long a request may still wait for the store in all: each of its
+// purse is how long a request may still wait for the store in total: each of its
 // statements has a limit, and many that come close to theirs would add up to minutes.
-// What it waits is taken out, unless that is so short that the store counts as
-// answering; time in which it does something else is put back, so that a stream or a
-// download that moves on is never ended for what it waited long ago. Statements at the same time are
-// one wait. A nil purse never ends.
+// Waits are subtracted, unless they are so short that the store counts as responsive.
+// Time in which the request does something else is added back, so that a stream or a
+// download that progresses is never ended because of an old wait. Concurrent statements
+// are one wait. A nil purse never runs out.
 type purse struct {
 	mu    sync.Mutex
 	size  time.Duration
@@ -30,8 +30,8 @@ func newPurse(size time.Duration) *purse {
 	return &purse{size: size, left: size, since: time.Now()}
 }
 
-// open begins a wait and gives how long it may be: most, or what is left. Whoever opens
-// it closes it.
+// open begins a wait and returns how long it may take: most, or what is left. Its
+// caller must close it.
 func (p *purse) open(most time.Duration) time.Duration {
 	if p == nil {
 		return most

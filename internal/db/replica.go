@@ -13,19 +13,19 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Position is a place in the log of PostgreSQL, as it writes it: what was stored before
-// it. A reader who names one sees at least that.
+// Position is a position in the log of PostgreSQL, in its own notation. A reader who
+// names one sees at least what was stored before it.
 type Position string
 
 var positionForm = regexp.MustCompile(`^[0-9A-F]{1,8}/[0-9A-F]{1,8}$`)
 
-// ParsePosition reports whether text is a position, and gives it.
+// ParsePosition parses a position; false if the text is not one.
 func ParsePosition(text string) (Position, bool) {
 	return Position(text), positionForm.MatchString(text)
 }
 
 const (
-	// replicaWait is how long a reader waits for a replica to have what it asks for.
+	// replicaWait is how long a reader waits for a replica to reach its position.
 	replicaWait = 200 * time.Millisecond
 	// replicaRest is how long a replica that failed is left alone.
 	replicaRest = time.Second
@@ -35,10 +35,10 @@ const (
 	position = `SELECT (CASE current_setting('synchronous_commit') WHEN 'off' THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END)::text`
 )
 
-// replica is PostgreSQL as readers may use it: one or several standbys behind one URL.
-// Whether it has a position is asked on the very connection that is then read from. None
-// is read that lacks what was stored before the last beat: what was erased or forbidden
-// does not stay with one that has fallen behind.
+// replica is PostgreSQL for readers: one or several standbys behind one URL. The
+// position is checked on the connection that is then read from. A standby is not read if
+// it lacks what was stored before the last heartbeat, so that erased or revoked data
+// does not remain visible on one that has fallen behind.
 type replica struct {
 	pool          *pgxpool.Pool
 	floor         atomic.Pointer[Position] // as of the last beat
@@ -59,7 +59,7 @@ func openReplica(ctx context.Context, cfg Config) (*replica, error) {
 	return &replica{pool: pool}, err
 }
 
-// beatReplica hears where the primary is.
+// beatReplica records the position of the primary.
 func beatReplica(ctx context.Context, d *DB) {
 	e, ok := d.e.(*pg)
 	if !ok || e.replica == nil {
@@ -127,8 +127,8 @@ func waitFor(ctx context.Context, c *pgxpool.Conn, at, floor Position) (has bool
 	}
 }
 
-// Since says that whoever reads with a context is content with what was stored before a
-// position: those who ask with Look or Reader may then be answered by a replica.
+// Since says that readers with a context accept the state of a position: a replica may
+// then serve Look and Reader.
 func Since(ctx context.Context, d *DB, at Position) context.Context {
 	if !HasReplica(d) {
 		return ctx
@@ -138,7 +138,7 @@ func Since(ctx context.Context, d *DB, at Position) context.Context {
 	return context.WithValue(ctx, useKey{}, u)
 }
 
-// SinceNow is Since with all that is stored now.
+// SinceNow is Since with everything stored so far.
 func SinceNow(ctx context.Context, d *DB) (context.Context, error) {
 	if !HasReplica(d) {
 		return ctx, nil
@@ -147,8 +147,8 @@ func SinceNow(ctx context.Context, d *DB) (context.Context, error) {
 	return Since(ctx, d, at), err
 }
 
-// Primary is q, or the store itself where q reads a replica: for rights, and for what is
-// kept in memory.
+// Primary is q, or the store itself if q reads a replica: for rights, and for data to
+// cache.
 func Primary(q Querier) Querier {
 	switch v := q.(type) {
 	case replicaReader:
@@ -161,7 +161,8 @@ func Primary(q Querier) Querier {
 	return q
 }
 
-// ReplicaReads is how often a replica was read, and how often the primary instead.
+// ReplicaReads returns how often a replica was read, and how often the primary
+// instead.
 func ReplicaReads(d *DB) (reads, missed int64) {
 	if e, ok := d.e.(*pg); ok && e.replica != nil {
 		return e.replica.reads.Load(), e.replica.missed.Load()
@@ -181,7 +182,7 @@ type Written struct {
 	at Position
 }
 
-// Position is the newest one that was collected, "" when nothing was stored.
+// Position is the newest collected position, "" when nothing was stored.
 func (w *Written) Position() Position {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -194,7 +195,7 @@ func (w *Written) note(at Position) {
 	w.at = at // transactions of one request follow each other
 }
 
-// Watch collects the positions of what is stored with a context.
+// Watch collects the positions of transactions with a context.
 func Watch(ctx context.Context, d *DB) (context.Context, *Written) {
 	w := &Written{}
 	if !HasReplica(d) {
@@ -205,16 +206,16 @@ func Watch(ctx context.Context, d *DB) (context.Context, *Written) {
 	return context.WithValue(ctx, useKey{}, u), w
 }
 
-// PositionOf is the place in the log behind everything that is stored now.
+// PositionOf is the position in the log after everything stored so far.
 func PositionOf(ctx context.Context, d *DB) (Position, error) {
 	var at string
 	err := d.QueryRow(ctx, position).Scan(&at)
 	return Position(at), err
 }
 
-// Look is View by a replica, when the context names a position that one has; else it is
-// View. It is for lists, figures and histories: not for what decides about rights, nor for
-// anything that is kept in memory.
+// Look is View on a replica, if the context names a position that one has reached; else
+// it is View. It is for lists, figures and histories: not for decisions about rights, nor
+// for data to cache.
 func Look(ctx context.Context, d *DB, fn func(q Querier) error) error {
 	if e, ok := d.e.(*pg); ok {
 		if c := e.fromReplica(ctx); c != nil {
@@ -232,10 +233,10 @@ func Look(ctx context.Context, d *DB, fn func(q Querier) error) error {
 
 const inOrder = `SELECT set_config('enable_sort', 'off', true), set_config('enable_seqscan', 'off', true)`
 
-// InOrder has the statements that q, given by View or Look, still gets read along an index
-// and stop at their limits. PostgreSQL believes of a table in parts that few rows have one
-// key, and sorts them before it takes the first, though they may be many. SQLite has no
-// parts.
+// InOrder makes the statements that q, from View or Look, runs after this read along an
+// index and stop at their limits. For a partitioned table PostgreSQL assumes that few
+// rows have one key, and sorts them before it takes the first, though they may be many.
+// SQLite has no partitions.
 func InOrder(ctx context.Context, d *DB, q Querier) error {
 	if d.dialect != Postgres {
 		return nil
@@ -244,11 +245,11 @@ func InOrder(ctx context.Context, d *DB, q Querier) error {
 	return Wrap("read in order", q.QueryRow(ctx, inOrder).Scan(&sort, &scan))
 }
 
-// recovering is true for a statement that a replica ended because what it read was
+// recovering reports a statement that a replica cancelled because what it read was
 // changed meanwhile.
 func recovering(err error) bool { return pgCode(err) == "40001" }
 
-// Reader is the store, or a replica of it as Look uses it, for a single statement.
+// Reader is the store, or a replica of it as in Look, for a single statement.
 func Reader(ctx context.Context, d *DB) Querier {
 	if e, ok := d.e.(*pg); ok && e.replica != nil && useOf(ctx).since != "" {
 		return replicaReader{d, e}

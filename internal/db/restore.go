@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Restore puts a verified backup in the place of the store cfg names. No
-// server may use it. On SQLite the store that was there stays aside, and its
-// path is returned; PostgreSQL must be an empty database. A newer schema is
-// refused, an older one is for Migrate.
+// Restore replaces the store that cfg names by a verified backup. No server may
+// use it. On SQLite the previous store is kept, and its path is returned;
+// PostgreSQL must be an empty database. A newer schema is refused; Migrate
+// updates an older one.
 func Restore(ctx context.Context, cfg Config, file string) (aside string, err error) {
 	b, err := VerifyFile(ctx, file)
 	if err != nil {
@@ -55,10 +55,10 @@ func restoreLite(path, file, sum string) (string, error) {
 	return aside, publish(part, path)
 }
 
-// setAside gives the old store a second name. The rename that follows then
-// replaces it in one step: at no moment is there no store. A log left by a
-// crash is merged first, for SQLite would play it into the new file; the log
-// of a damaged store, which cannot be merged, moves aside with it.
+// setAside gives the old store a second name. The following rename then
+// replaces it in one step: there is always a store. A log left by a crash is
+// merged first, because SQLite would replay it into the new file; the log of a
+// damaged store, which cannot be merged, is moved with it.
 func setAside(path string) (string, error) {
 	if _, err := os.Stat(path); os.IsNotExist(err) {
 		return "", errors.Join(dropIfThere(path+"-wal"), dropIfThere(path+"-shm"))

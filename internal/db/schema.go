@@ -14,8 +14,8 @@ type Schema struct {
 	Waiting []string // contracts that wait until no older instance beats
 }
 
-// Schema tells which migrations the store has. It returns the error Migrate
-// would refuse with: a store contracted by a newer program, or a changed migration.
+// Schema returns which migrations the store has. Its error is that of Migrate: a
+// store contracted by a newer program, or a changed migration.
 func (d *DB) Schema(ctx context.Context) (Schema, error) {
 	all, err := loadMigrations(d.cfg.Migrations, d.dialect)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 const standbyUnknown = -1
 
 // standbySQL counts the standbys that confirm commits: none when the server has no
-// synchronous replication, or had to give it up. Users without the right to look see
-// that there are standbys, and no more.
+// synchronous replication, or had to give it up. Users without the right to see them
+// learn only that there are standbys.
 const standbySQL = `SELECT CASE WHEN count(*) > 0 AND count(sync_state) = 0 THEN -1
 	ELSE count(*) FILTER (WHERE sync_state IN ('sync', 'quorum') AND state = 'streaming') END::bigint FROM pg_stat_replication`
 
@@ -26,7 +26,7 @@ type standbys struct {
 }
 
 // Standbys is how many standbys confirm each commit before it is answered, as of a
-// second ago: -1 when this user of the database may not know. On SQLite it is 0.
+// second ago: -1 when this database user may not know. On SQLite it is 0.
 func Standbys(d *DB) int {
 	if e, ok := d.e.(*pg); ok {
 		return int(e.standbys.n.Load())
@@ -34,7 +34,7 @@ func Standbys(d *DB) int {
 	return 0
 }
 
-// StandbyRequired reports whether requests that write are refused while no standby
+// StandbyRequired reports whether writing requests are refused while no standby
 // confirms commits.
 func StandbyRequired(d *DB) bool {
 	e, ok := d.e.(*pg)
@@ -52,8 +52,8 @@ func (e *pg) lookForStandbys(ctx context.Context) {
 	}
 }
 
-// guards reports whether a standby must confirm what a lane stores: what somebody is
-// told is stored. Beats, leases and jobs go on without.
+// guards reports whether a standby must confirm what a lane stores: whatever a
+// client is told is stored. Heartbeats, leases and jobs do not need it.
 func (s *standbys) guards(l Lane) bool { return s.must && (l == Request || l == Handset) }
 
 // refuses is the fault of a write that no standby would confirm.
@@ -72,10 +72,10 @@ func errNoStandby(cause error) error {
 // errUnconfirmed is said of a commit that is on the disk of the primary alone.
 var errUnconfirmed = errors.New("committed without a standby")
 
-// commitAsking commits and asks in the same message what somebody wants to know: whether
-// a standby is there still, for a wait for it that the server gave up looks like success,
-// and where in the log this is. What was stored without a standby may be lost, so its
-// outcome is unknown.
+// commitAsking commits and, in the same message, checks whether a standby still exists,
+// because a wait for one that the server gave up looks like success, and reads the
+// position in the log. What was stored without a standby may be lost, so its outcome is
+// unknown.
 func (e *pg) commitAsking(s *pgSession, guarded bool, w *Written) error {
 	var standby, at question
 	var asks []*question

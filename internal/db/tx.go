@@ -22,7 +22,7 @@ type Tx struct {
 	s      session
 	dead   error // set once the transaction is over for fn
 	failed error // the first statement error
-	taken  bool  // the watchdog gave the connection to somebody else
+	taken  bool  // the watchdog gave the connection to another goroutine
 	open   map[*txRows]struct{}
 	after  []func()
 
@@ -33,7 +33,7 @@ var errTxOver = errors.New("transaction is over")
 
 func newTx(s session) *Tx { return &Tx{s: s} }
 
-// Dialect tells which engine this is, for the few who must know.
+// Dialect returns the engine, for the few callers who must know.
 func (t *Tx) Dialect() Dialect {
 	switch t.s.(type) {
 	case *liteConn, *liteView:
@@ -53,7 +53,7 @@ func (t *Tx) Exec(ctx context.Context, sql string, args ...any) (int64, error) {
 	return n, t.note(err)
 }
 
-// Send runs a statement of which nobody reads a result; see Querier.
+// Send runs a statement whose result is not needed; see Querier.
 func (t *Tx) Send(ctx context.Context, sql string, args ...any) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -80,7 +80,7 @@ func (t *Tx) QueryRow(ctx context.Context, sql string, args ...any) Row {
 	return oneRow{rows: rows, err: err}
 }
 
-// AfterCommit has f run once the transaction is stored, in the goroutine that
+// AfterCommit makes f run once the transaction is stored, in the goroutine that
 // called InTx and before InTx returns. It does not run after a rollback.
 func (t *Tx) AfterCommit(f func()) {
 	t.mu.Lock()

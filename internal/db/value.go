@@ -30,8 +30,9 @@ func (c *liteConn) bind(s *liteStmt, args []any) error {
 	return mapLite(err)
 }
 
-// toLite turns an argument into what SQLite takes. Most are that already,
-// and are given back as they are: to box them anew would cost memory.
+// toLite converts an argument to a type that SQLite takes. Most have one
+// already and are returned unchanged, because boxing them again would cost
+// memory.
 func toLite(a any) (any, error) {
 	switch v := a.(type) {
 	case nil, int64, int, bool, float64:

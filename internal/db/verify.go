@@ -9,9 +9,9 @@ import (
 	"os"
 )
 
-// VerifyFile proves that a backup can be restored by this program: its
-// checksum, the integrity of every page, foreign keys and schema version. Of a
-// PostgreSQL dump the checksum and the list of contents.
+// VerifyFile checks that this program can restore a backup: its checksum, the
+// integrity of every page, foreign keys and schema version; for a PostgreSQL
+// dump the checksum and the list of contents.
 func VerifyFile(ctx context.Context, file string) (*Backup, error) {
 	b, err := verifyFile(ctx, file)
 	if err != nil {
@@ -51,7 +51,7 @@ func verifyFile(ctx context.Context, file string) (*Backup, error) {
 	return b, verifyLite(ctx, file, b)
 }
 
-// fileKind tells backups apart by their first bytes.
+// fileKind distinguishes backups by their first bytes.
 func fileKind(file string) (Dialect, error) {
 	f, err := os.Open(file)
 	if err != nil {

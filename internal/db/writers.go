@@ -16,8 +16,8 @@ const (
 )
 
 // AwaitWriters waits until every transaction has ended that was writing when it was
-// called. Whoever looks for rows after it finds what such a transaction has left,
-// whatever that had locked. On SQLite, where one writes at a time, it waits for nobody.
+// called. A reader after it sees the rows of such transactions, whatever they had
+// locked. On SQLite, where there is one writer, it does not wait.
 func AwaitWriters(ctx context.Context, d *DB) error {
 	if d.Dialect() != Postgres {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Preferred is the format whose media type an Accept header asks for most, usual
-// when it names none of them. media has the media types by format.
+// Preferred is the format whose media type an Accept header prefers, usual when
+// it names none of them. media has the media types by format.
 func Preferred(accept, usual string, media map[string]string) string {
 	best, weight := usual, 0.0
 	for part := range strings.SplitSeq(accept, ",") {

@@ -13,30 +13,30 @@ import (
 )
 
 // Scope says who may call a route: the name of a scope ("entities:read"), several
-// of which one will do ("entities:verify or claims:evaluate"), Public, Operator,
-// or Signed.
+// of which one is enough ("entities:verify or claims:evaluate"), Public,
+// Operator, or Signed.
 type Scope string
 
-// Names are the scopes of which a caller needs one.
+// Names returns the scopes of which a caller needs one.
 func (s Scope) Names() []string { return strings.Split(string(s), " or ") }
 
-// Open reports whether a route is open to a caller who may do what may says.
+// Open reports whether a route is open to a caller whose scopes may reports.
 func (s Scope) Open(may func(scope string) bool) bool {
 	return s == Signed || slices.ContainsFunc(s.Names(), may)
 }
 
 // Scopes that are not names of rights.
 const (
-	// Public routes ignore credentials altogether.
+	// Public routes ignore credentials.
 	Public Scope = "public"
 	// Operator routes answer a direct loopback peer or a caller with
-	// operations:read; to anyone else they do not exist.
+	// operations:read; for anybody else they do not exist.
 	Operator Scope = "operator"
-	// Signed routes need a known caller and no particular right.
+	// Signed routes need an authenticated caller and no particular right.
 	Signed Scope = "signed"
 )
 
-// Gate knows who calls and whether they may. The auth package has one.
+// Gate authenticates callers and checks their rights. The auth package has one.
 type Gate interface {
 	// Admit returns the caller of r, or the fault to refuse it with. It may
 	// add headers to the answer, such as what is left of a rate limit.
@@ -66,7 +66,7 @@ type Doc struct {
 	Also        []int    // other statuses with the same body
 	Later       any      // a value of the body of 202, which says that a job does the work
 	Light       bool     // always served: it costs nothing, or it asks how we are
-	Page        bool     // for our own pages, or for programs whose protocol says what it is: the document leaves it out
+	Page        bool     // for our own pages, or for programs whose own protocol describes it: left out of the document
 	Channel     bool     // more than a request: ChannelDocument describes it
 	Quiet       bool     // answers with 200 come by the thousand and say nothing: lines for the log at debug only
 }
@@ -122,18 +122,19 @@ func NewAPI(cfg APIConfig) *API {
 // Routes lists the table, in the order it was filled.
 func (a *API) Routes() []Route { return a.routes }
 
-// Mount enters the table into mux.
+// Mount adds the table to mux.
 func (a *API) Mount(mux *http.ServeMux) {
 	for i, r := range a.routes {
 		mux.HandleFunc(r.Method+" "+r.Path, a.serve[i])
 	}
 }
 
-// HandlerFunc is an http.HandlerFunc that may fail before it has answered.
+// HandlerFunc is an http.HandlerFunc that may return an error before it has
+// answered.
 type HandlerFunc func(w http.ResponseWriter, r *http.Request) error
 
 // Handle adds a plain handler: USSD text, streams, sockets. It holds a place
-// all the time unless it is Light or gives it back with LeavePlace.
+// throughout unless it is Light or gives it back with LeavePlace.
 func (a *API) Handle(method, path string, h HandlerFunc, d Doc) {
 	a.add(Route{Method: method, Path: path, Doc: d}, func(w http.ResponseWriter, r *http.Request) error {
 		return a.place(d).work(r, func(r *http.Request) error { return h(w, r) })
@@ -241,7 +242,7 @@ func (a *API) admit(route Route, h HandlerFunc) HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		seen := find(w)
 		if seen == nil {
-			seen = new(response) // nobody looks
+			seen = new(response) // nobody reads it
 		}
 		seen.route, seen.quiet = route.Path, route.Doc.Quiet
 		if scope == Public {
@@ -257,8 +258,8 @@ func (a *API) admit(route Route, h HandlerFunc) HandlerFunc {
 }
 
 // Adapt turns a handler that returns errors into an http.Handler. A fault is
-// written in the given dialect. Any other error is logged, once, and reaches
-// the caller as "Internal error." only.
+// written in the given dialect. Any other error is logged, once, and the caller
+// sees only "Internal error.".
 func Adapt(log *slog.Logger, write ErrorWriter, h HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := h(w, r); err != nil {
@@ -267,7 +268,7 @@ func Adapt(log *slog.Logger, write ErrorWriter, h HandlerFunc) http.HandlerFunc 
 	}
 }
 
-// Fail logs err when it is not the caller's and writes it in a dialect.
+// Fail logs err unless it is the caller's mistake, and writes it in a dialect.
 func Fail(log *slog.Logger, write ErrorWriter, w http.ResponseWriter, r *http.Request, err error) {
 	f := fault.As(err)
 	switch {

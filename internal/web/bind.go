@@ -27,9 +27,9 @@ type bodyRules struct {
 	patch, jsonPatch bool
 }
 
-// binder fills a handler's input from a request. It is made once per route;
-// what it finds in the type's tags is a mistake in the program when wrong, so
-// making one panics rather than fails.
+// binder fills a handler's input from a request. It is made once per route.
+// Mistakes in the tags of the type are programming mistakes, so making one
+// panics rather than fails.
 type binder struct {
 	params []param
 	known  []string // query names
@@ -168,8 +168,8 @@ func (b *binder) bindBody(w http.ResponseWriter, r *http.Request, in reflect.Val
 		in.FieldByIndex(b.raw).SetBytes(body)
 	}
 	if operations {
-		// A list of operations is no Body; the handler applies it to what it
-		// has stored.
+		// A list of operations is not a Body; the handler applies it to what is
+		// stored.
 		r = fill(r, func(q *request) { q.jsonPatch = true })
 	} else if b.body != nil && !(len(body) == 0 && b.optional) {
 		v := in.FieldByIndex(b.body)
@@ -191,7 +191,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 			With(fault.Field{Pointer: "header/Content-Encoding", Code: "unsupported", Detail: "Only identity is accepted."})
 	}
 	if r.ContentLength > limit {
-		w.Header().Set("Connection", "close") // nobody waits for the rest
+		w.Header().Set("Connection", "close") // the rest is not read
 		return nil, tooLarge(limit)
 	}
 	body, err := readAll(w, r, limit)
@@ -256,7 +256,7 @@ func withIdempotency(r *http.Request, body []byte) (*http.Request, error) {
 	}), nil
 }
 
-// setText parses text into v. It returns what is wrong, "" when nothing is.
+// setText parses text into v. It returns what is wrong, "" for nothing.
 func setText(v reflect.Value, text string) string {
 	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		if u.UnmarshalText([]byte(text)) == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Channel is a way on which messages go besides requests and their answers: a
-// stream of server-sent events, or a socket.
+// Channel carries messages other than requests and their answers: a stream of
+// server-sent events, or a socket.
 type Channel struct {
 	Name, Address string // a parameter of the address stands in braces
 	Title, About  string
@@ -37,7 +37,7 @@ func ref(to string) members { return members{"$ref": to} }
 var addressName = regexp.MustCompile(`\{(\w+)\}`)
 
 // ChannelDocument describes channels as AsyncAPI 3. Schemas come from the types
-// that are sent, so that the document and the wire cannot differ.
+// that are sent, so the document and the wire cannot differ.
 func ChannelDocument(title, version string, channels ...Channel) ([]byte, error) {
 	reg := newRegistry()
 	described, operations, messages := members{}, members{}, members{}
@@ -89,7 +89,7 @@ func describeMessage(reg huma.Registry, m Message) members {
 	return members{"name": m.Name, "summary": m.About, "payload": payload}
 }
 
-// ChannelPage describes the same for people, as Markdown.
+// ChannelPage describes channels for people, as Markdown.
 func ChannelPage(channels ...Channel) []byte {
 	reg := newRegistry()
 	var b strings.Builder

@@ -13,8 +13,8 @@ import (
 // right. No honest chain is longer, and a hostile one must cost nothing.
 const maxForwarded = 32
 
-// Proxies knows which peers may speak for somebody else. The zero value trusts
-// nobody: the client is the peer.
+// Proxies knows which peers may forward requests of other clients. The zero
+// value trusts nobody: the client is the peer.
 type Proxies struct {
 	enabled bool
 	list    []netip.Prefix
@@ -31,8 +31,8 @@ func NewProxies(enabled bool, list []string) (Proxies, error) {
 	return Proxies{enabled: enabled, list: networks}, nil
 }
 
-// ParseNetworks reads networks ("10.0.0.0/8") and single addresses. Bits
-// below the mask are refused: "10.1.2.3/8" is more likely a slip than a wish.
+// ParseNetworks reads networks ("10.0.0.0/8") and single addresses. Bits below
+// the mask are refused: "10.1.2.3/8" is more likely a mistake than intended.
 func ParseNetworks(texts []string) ([]netip.Prefix, error) {
 	var out []netip.Prefix
 	for _, text := range texts {
@@ -57,7 +57,7 @@ func ParseNetworks(texts []string) ([]netip.Prefix, error) {
 	return out, nil
 }
 
-// Trusts reports whether a peer at addr may name the client it speaks for.
+// Trusts reports whether a peer at addr may name the client of its requests.
 func (p Proxies) Trusts(addr netip.Addr) bool {
 	if !p.enabled || !addr.IsValid() {
 		return false
@@ -69,9 +69,9 @@ func (p Proxies) Trusts(addr netip.Addr) bool {
 	return slices.ContainsFunc(p.list, func(n netip.Prefix) bool { return n.Contains(addr) })
 }
 
-// Client is the address r came from: the peer, or, when the peer is a trusted
-// proxy, the rightmost untrusted address of X-Forwarded-For. What stands to
-// the left of that was written by strangers and is never read. The address is
+// Client is the address r came from: the peer or, when the peer is a trusted
+// proxy, the rightmost untrusted address of X-Forwarded-For. Anything to the
+// left of that was written by strangers and is never read. The address is
 // invalid for peers without one.
 func (p Proxies) Client(r *http.Request) netip.Addr {
 	peer := peerAddr(r)
@@ -88,10 +88,9 @@ func (p Proxies) Client(r *http.Request) netip.Addr {
 		if !p.Trusts(addr) {
 			return addr
 		}
-		// Nothing but trusted addresses so far. From a list they are proxies,
-		// so go on to the farthest. Without one they are merely private, and
-		// any private client can write more of them: only the nearest proxy's
-		// word counts.
+		// Only trusted addresses so far. If they are from a list they are
+		// proxies, so go on to the farthest. Otherwise they are merely private,
+		// and any private client can add more: only the nearest proxy counts.
 		if len(p.list) > 0 || seen == 0 {
 			client = addr
 		}
@@ -161,11 +160,11 @@ func peerAddr(r *http.Request) netip.Addr {
 	return hostAddr(r.RemoteAddr)
 }
 
-// IsDirectLoopback reports whether r comes from this machine and through
-// nothing else: a loopback peer, no trace of a proxy, and no browser page of
-// another site. The last part matters: without it any web page an operator
-// opens could reach operator routes, by a cross-site call or by a DNS name
-// that points to 127.0.0.1.
+// IsDirectLoopback reports whether r comes directly from this machine: a
+// loopback peer, no trace of a proxy, and no browser page of another site. The
+// last condition matters: without it any web page an operator opens could reach
+// operator routes, by a cross-site call or by a DNS name that points to
+// 127.0.0.1.
 func IsDirectLoopback(r *http.Request) bool {
 	return peerAddr(r).IsLoopback() && !proxied(r.Header) && localHost(r.Host) && SameOrigin(r)
 }
@@ -194,9 +193,9 @@ func localHost(host string) bool {
 	return host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") || hostAddr(host).IsValid()
 }
 
-// SameOrigin reports whether no page of another site made a browser send r: it
+// SameOrigin reports whether r was not caused by a page of another site: it
 // comes from a page of ours, from what a person typed, or from a program that
-// is no browser.
+// is not a browser.
 func SameOrigin(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "same-origin", "none":

@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// ConnLimits says how many connections may be open.
+// ConnLimits limits open connections.
 type ConnLimits struct {
-	Total      int // on the whole listener; 0 is no limit
-	PerAddress int // from one address (an IPv6 /64); 0 is no limit
-	// Exempt addresses are not held to PerAddress: trusted proxies, behind
+	Total      int // on the whole listener; 0 means no limit
+	PerAddress int // from one address (an IPv6 /64); 0 means no limit
+	// Exempt addresses are not subject to PerAddress: trusted proxies, behind
 	// which everybody has the same address.
 	Exempt func(netip.Addr) bool
 }
 
 // ConnListener is a listener that closes connections over its limits at once,
-// before a byte is read. It is what keeps slow clients from using up all
-// memory and file descriptors.
+// before a byte is read. It keeps slow clients from using up all memory and
+// file descriptors.
 type ConnListener struct {
 	net.Listener
 	limits  ConnLimits
@@ -36,14 +36,14 @@ func LimitConns(l net.Listener, limits ConnLimits) *ConnListener {
 	return &ConnListener{Listener: l, limits: limits, names: map[string]int{}}
 }
 
-// Open is how many connections are open.
+// Open is the number of open connections.
 func (l *ConnListener) Open() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.open
 }
 
-// Refused is how many connections were closed for being over a limit.
+// Refused is the number of connections closed because of a limit.
 func (l *ConnListener) Refused() int64 { return l.refused.Load() }
 
 // Accept waits for a connection within the limits.
@@ -106,10 +106,10 @@ func (l *ConnListener) leave(name string) {
 
 // countedConn gives its place back when it is closed, once.
 //
-// It hands a read deadline on only when somebody reads: net/http and Pace set
-// and clear five for each request, mostly around bytes that are here already,
+// It sets a read deadline only when a read happens: net/http and Pace set and
+// clear five for each request, mostly around bytes that have arrived already,
 // and each costs as much as a small system call. A write deadline that is only
-// a little later than the one that stands changes nothing.
+// slightly later than the present one changes nothing.
 type countedConn struct {
 	net.Conn
 	leave func()

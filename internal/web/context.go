@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Caller is who sends a request, as far as the areas need to know. The zero
-// value is nobody.
+// Caller is the sender of a request, as far as the areas need to know. The zero
+// value is unknown.
 type Caller struct {
 	Workspace string   // every query carries it
 	DID       string   // the principal
@@ -19,24 +19,25 @@ type Caller struct {
 	Scopes    []string // what the caller may do: "entities:read", "entities:*", "*"
 	Projects  []string // when not empty, only these projects exist for the caller
 	// Through are the speakers (see Speaker) whose groups the rights come from: the
-	// caller's own, or of those who made its key. It is empty when a key has rights
-	// of its own.
+	// caller's own, or those of the makers of its key. It is empty when a key has
+	// rights of its own.
 	Through []string
-	// Rights is a short text that stands for what the caller's key was made with, so
-	// that what one key was told is not shown to another one of the same principal that
-	// may do less; "" for other credentials.
+	// Rights is a short text that identifies the rights the caller's key was made with,
+	// so that what one key was told is not shown to another key of the same principal
+	// with fewer rights; "" for other credentials.
 	Rights string `json:"-"`
-	// Session is the id of the browser's session the request came with; "" for other
-	// credentials. What a job does for the caller does not end with it.
+	// Session is the id of the browser session the request came with; "" for other
+	// credentials. A job for the caller does not end with it.
 	Session string `json:"-"`
-	// Door is how a household was asked, where the part of this server that the
-	// request came through knows it: collect, ussd or chat; "" for all others.
+	// Door is how a household was asked, if the part of this server that took
+	// the request knows it: collect, ussd or chat; "" for all others.
 	Door string `json:"-"`
-	// Later says that a job works for the caller, who has not seen all it reads.
+	// Later means that a job works for the caller, who has not seen everything
+	// it reads.
 	Later bool `json:"-"`
-	// Again finds the caller once more, for work that goes on after the gate let it
-	// in: as it is now, or a fault when what it came with has ended. It is nil for
-	// keys, which their service knows, and where nothing can end.
+	// Again looks up the caller once more, for work that continues after the gate:
+	// in its present state, or a fault when its credential has ended. It is nil for
+	// keys, whose service knows them, and for credentials that cannot end.
 	Again func(ctx context.Context) (Caller, error) `json:"-"`
 }
 
@@ -48,12 +49,12 @@ func (c Caller) May(scope string) bool {
 	})
 }
 
-// SignsFor reports whether the caller has shown by a key of it to be id. An API
-// key shows only that somebody made it.
+// SignsFor reports whether the caller has signed with a key of id. An API key
+// shows only that somebody made it.
 func (c Caller) SignsFor(id string) bool { return c.Key == "" && c.Signer != "" && c.DID == id }
 
-// Speaker names a caller and the key it has signed with: its DID, and after # the
-// did:key without that word where the two differ.
+// Speaker names a caller and the key it has signed with: its DID and, if the
+// did:key differs from it, # and the did:key without that prefix.
 func (c Caller) Speaker() string {
 	if c.Signer == "" || c.Signer == c.DID {
 		return c.DID
@@ -63,7 +64,7 @@ func (c Caller) Speaker() string {
 
 const didKey = "did:key:"
 
-// Speaking is a caller of a workspace as its Speaker names it.
+// Speaking makes the caller of a workspace from its Speaker.
 func Speaking(workspace, speaker string) Caller {
 	c := Caller{Workspace: workspace, DID: speaker}
 	if id, key, signed := strings.Cut(speaker, "#"); signed {
@@ -72,8 +73,8 @@ func Speaking(workspace, speaker string) Caller {
 	return c
 }
 
-// Signers are the did:keys on which it hangs that the caller speaks for its DID:
-// the one that signed its token, or those with which it had its API key made.
+// Signers returns the did:keys by which the caller speaks for its DID: the one
+// that signed its token, or those with which its API key was made.
 func (c Caller) Signers() []string {
 	var out []string
 	for _, speaker := range append([]string{c.Speaker()}, c.Through...) {
@@ -92,7 +93,7 @@ func (c Caller) Known() bool { return c.DID != "" }
 type request struct {
 	id     string
 	addr   netip.Addr
-	url    *url.URL // what was asked for
+	url    *url.URL // the requested URL
 	caller Caller
 	idem   Idempotency
 	place  *place // where its handler works; nil without one
@@ -100,8 +101,8 @@ type request struct {
 	jsonPatch bool // the body is a JSON patch
 }
 
-// Idempotency is the Idempotency-Key of a request and the hash of what it
-// asks for. Key is "" when the client sent none.
+// Idempotency is the Idempotency-Key of a request and the hash of its content.
+// Key is "" when the client sent none.
 type Idempotency struct {
 	Key  string
 	Hash [32]byte
@@ -125,15 +126,15 @@ func withInfo(ctx context.Context, change func(*request)) context.Context {
 	return context.WithValue(ctx, requestKey{}, &q)
 }
 
-// WithRequestID gives ctx the id of a request. Background work uses it to carry
-// on under the id of the request that asked for it.
+// WithRequestID adds the id of a request to ctx. Background work uses it to
+// continue under the id of the request that started it.
 func WithRequestID(ctx context.Context, id string) context.Context {
 	return withInfo(ctx, func(q *request) { q.id = id })
 }
 
-// fill lets the edge add to what is known about r. The request value made by
-// WithRequestIDs belongs to r alone until its handler runs, so it is altered
-// in place: a context and a request less for each thing the edge finds out.
+// fill adds to what the edge knows about r. The request value made by
+// WithRequestIDs belongs to r alone until its handler runs, so it is changed in
+// place, which saves a context and a request for each addition.
 func fill(r *http.Request, change func(*request)) *http.Request {
 	if q := infoFrom(r.Context()); q != nil {
 		change(q)
@@ -159,13 +160,13 @@ func ClientAddr(ctx context.Context) netip.Addr {
 	return netip.Addr{}
 }
 
-// WithCaller gives ctx a caller. Background work uses it too, to act for the
-// one who asked for the work.
+// WithCaller adds a caller to ctx. Background work uses it too, to act for the
+// caller who asked for the work.
 func WithCaller(ctx context.Context, c Caller) context.Context {
 	return withInfo(ctx, func(q *request) { q.caller = c })
 }
 
-// CallerFrom is the caller of ctx, the zero Caller when nobody is known.
+// CallerFrom returns the caller of ctx, the zero Caller when unknown.
 func CallerFrom(ctx context.Context) Caller {
 	if q := infoFrom(ctx); q != nil {
 		return q.caller

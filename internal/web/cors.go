@@ -74,13 +74,13 @@ func parseOrigin(text string) (string, error) {
 	return u.Scheme + "://" + host, nil
 }
 
-// Allowed reports whether pages of origin may call us. Sockets ask it too: a
+// Allowed reports whether pages of origin may call us. Sockets use it too: a
 // browser sends Origin with a handshake but enforces nothing itself.
 func (c *CORS) Allowed(origin string) bool {
 	return c.any || c.origins[origin]
 }
 
-// Vary says that an answer depends on the origin, as one to a page would.
+// Vary marks an answer as dependent on the origin.
 func (c *CORS) Vary(h http.Header) {
 	if _, more := h["Vary"]; more {
 		h.Add("Vary", "Origin")
@@ -90,7 +90,7 @@ func (c *CORS) Vary(h http.Header) {
 }
 
 // Middleware adds the headers of CORS to every answer, errors included, and
-// answers preflights before anyone asks who is calling.
+// answers preflights before authentication.
 func (c *CORS) Middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

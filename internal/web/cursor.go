@@ -22,23 +22,22 @@ const (
 	minCursorKey  = 16   // bytes
 )
 
-// Cursors signs the places where a list goes on. A cursor is opaque to
-// clients and works only for the workspace, route and filter it was made for;
-// it is signed, not encrypted, so a position must hold nothing its reader may
-// not see.
+// Cursors signs positions in lists. A cursor is opaque to clients and works
+// only for the workspace, route and filter it was made for; it is signed, not
+// encrypted, so a position must hold nothing its reader may not see.
 type Cursors struct {
 	Key []byte // at least 16 random bytes
 }
 
-// CursorScope is the list a cursor belongs to.
+// CursorScope identifies the list of a cursor.
 type CursorScope struct {
 	Workspace string
 	Route     string // the path of the list
 	Filter    string // all that shapes the list; see FilterOf
 }
 
-// FilterOf is the part of a query that shapes a list: everything but the
-// cursor and the page size, in one order.
+// FilterOf is the part of a query that selects a list: everything but the
+// cursor and the page size, in a fixed order.
 func FilterOf(query url.Values) string {
 	rest := url.Values{}
 	for name, values := range query {

@@ -12,9 +12,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// ErrorWriter writes a fault in the words of one area. The fault is never of
-// kind Internal with a cause in it that a caller could read: writers print
-// Code, Message and Fields only.
+// ErrorWriter writes a fault in the dialect of one area. A fault of kind
+// Internal never reaches it with a cause that a caller could read: writers
+// print Code, Message and Fields only.
 type ErrorWriter func(w http.ResponseWriter, r *http.Request, f *fault.Error)
 
 // internal is all a caller learns about a mistake of ours.
@@ -58,7 +58,7 @@ func Status(k fault.Kind) int {
 }
 
 // Problem is the dialect of areas A and B: RFC 9457 with the members that
-// documented clients of this kind look for.
+// documented clients expect.
 func Problem(w http.ResponseWriter, r *http.Request, f *fault.Error) {
 	f = f.Brief()
 	status := Status(f.Kind)

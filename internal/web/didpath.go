@@ -12,18 +12,17 @@ import (
 // with plain slashes. No documented DID has more than two of its own.
 const maxPathParts = 64
 
-// DIDPaths answers what no route takes. DIDs with slashes belong into a path
-// percent-encoded (did%3Aixo%3Ahousehold%2F123); many clients do not do that.
-// When no route takes the path as it is and a part of it begins a DID, the
-// path is read again with that DID over several parts, and the request goes to
-// its route, once. The shortest DID that leaves a longer route wins: in
-// /v1/entities/did:ixo:household/123/history the last part is no part of the
-// DID. What a path means never depends on the method.
+// DIDPaths answers requests that match no route. DIDs with slashes should be
+// percent-encoded in a path (did%3Aixo%3Ahousehold%2F123); many clients do not
+// do that. When no route matches the path and a part of it begins a DID, the
+// path is tried again with that DID spanning several parts, and the request
+// goes to its route, once. The shortest DID that leaves a longer route wins: in
+// /v1/entities/did:ixo:household/123/history the last part does not belong to
+// the DID. The meaning of a path never depends on the method.
 //
-// Only the spelling of the path changes, never what it decodes to, so what was
-// checked about it before still holds. routes are those of mux; known tells
-// whether mux has a route for a method and the path of a request; unknown
-// answers the rest.
+// Only the spelling of the path changes, never what it decodes to, so earlier
+// checks of it still hold. routes are those of mux; known reports whether mux
+// has a route for a method and the path of a request; unknown answers the rest.
 func DIDPaths(routes []Route, mux *http.ServeMux, known func(r *http.Request, method string) bool, unknown http.HandlerFunc) http.HandlerFunc {
 	table := didTable(routes)
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -57,7 +56,7 @@ func anyMethod(r *http.Request, known func(*http.Request, string) bool) bool {
 type didPaths [][]string
 
 // didTable keeps one of the patterns that differ by method only. Patterns that
-// take the rest of a path take slashes as they are.
+// take the rest of a path accept slashes anyway.
 func didTable(routes []Route) didPaths {
 	var table didPaths
 	seen := map[string]bool{}
@@ -127,7 +126,7 @@ func fit(pattern, parts []string) ([]int, bool) {
 	}
 	least := 1
 	if !moreDIDs(pattern[1:], parts[1:]) {
-		least = len(parts) - len(pattern) + 1 // nobody else can take the rest
+		least = len(parts) - len(pattern) + 1 // no other pattern takes the rest
 	}
 	for n := least; n <= most; n++ {
 		if n > 1 && !isDID(parts[:n]) {

@@ -87,7 +87,8 @@ func DocumentJSON(doc *huma.OpenAPI) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// OlderDocument writes a document as OpenAPI 3.0, for tools that read no other.
+// OlderDocument writes a document as OpenAPI 3.0, for tools that read only
+// that.
 func OlderDocument(doc *huma.OpenAPI) ([]byte, error) {
 	text, err := doc.Downgrade()
 	if err != nil {
@@ -107,8 +108,8 @@ func OlderDocument(doc *huma.OpenAPI) ([]byte, error) {
 	return json.Marshal(root, json.Deterministic(true))
 }
 
-// nullsOut writes "this or null" as 3.0 does, which knows no type null, and of what
-// may be null wants the type beside it.
+// nullsOut writes "this or null" in the form of 3.0, which has no type null, and
+// requires a type beside nullable.
 func nullsOut(n any, document map[string]any) {
 	switch v := n.(type) {
 	case []any:
@@ -165,11 +166,11 @@ func mergeFirst(n *node) {
 // before the type had another name or place.
 type named interface{ SchemaName() string }
 
-// schemaName puts the package before the type, so that two areas may each
-// have a Draft: entity.Draft is EntityDraft, entity.Entity stays Entity, and so
-// do the nouns of package api. What Page holds is named the same way.
+// schemaName puts the package before the type, so that two areas may each have
+// a Draft: entity.Draft is EntityDraft, entity.Entity stays Entity, and so do
+// the types of package api. The type parameter of Page is named the same way.
 func schemaName(t reflect.Type, hint string) string {
-	for t.Kind() == reflect.Pointer { // only what it points to has a package
+	for t.Kind() == reflect.Pointer { // only the type it points to has a package
 		t = t.Elem()
 	}
 	if n, ok := reflect.Zero(t).Interface().(named); ok {
@@ -207,7 +208,7 @@ func operation(reg huma.Registry, a *API, r Route) *huma.Operation {
 	case r.Doc.UCAN:
 		op.Security = []map[string][]string{{"ucan": {}}}
 	case s == Public:
-		op.Extensions = map[string]any{"security": []any{}} // nobody need say who they are
+		op.Extensions = map[string]any{"security": []any{}} // no authentication needed
 	default:
 		op.Security = []map[string][]string{{"key": {}}, {"header": {}}}
 		op.Extensions = map[string]any{"x-scope": string(s)}
@@ -310,9 +311,8 @@ func bodyContent(reg huma.Registry, op *huma.Operation, d Doc, t reflect.Type) m
 	return content
 }
 
-// mergeSchema describes a merge patch of what a schema describes: every member
-// may be left out, and null takes one away, inside objects too. A list is
-// replaced as a whole.
+// mergeSchema makes the schema of a merge patch: every member is optional, and
+// null removes one, inside objects too. A list is replaced as a whole.
 func mergeSchema(reg huma.Registry, of *huma.Schema) *huma.Schema {
 	name := strings.TrimPrefix(of.Ref, schemaPrefix)
 	whole := of
@@ -342,7 +342,7 @@ func mergeSchema(reg huma.Registry, of *huma.Schema) *huma.Schema {
 	return of
 }
 
-// orNull allows null beside what a schema allows.
+// orNull makes a schema allow null too.
 func orNull(s *huma.Schema) *huma.Schema {
 	switch {
 	case s.Ref != "":
@@ -421,8 +421,8 @@ func responses(reg huma.Registry, op *huma.Operation, a *API, r Route) {
 	op.Responses["5XX"] = &huma.Response{Description: "The server cannot do it now. Try again.", Content: refusal.Content}
 }
 
-// problemSchema describes the refusals of a route: a problem, and the members
-// some of its codes have beside.
+// problemSchema describes the refusals of a route: a problem, and the further
+// members of some of its codes.
 func problemSchema(reg huma.Registry, d Doc) *huma.Schema {
 	base := reg.Schema(reflect.TypeFor[problem](), true, "Problem")
 	members := d.Refusal
@@ -457,7 +457,7 @@ func answerContent(reg huma.Registry, op *huma.Operation, r Route) map[string]*h
 		media = strings.TrimSpace(media)
 		one := &huma.MediaType{Schema: schema}
 		if media == mediaJSON && schema.Type == "string" {
-			one.Schema = &huma.Schema{} // nobody says of which type
+			one.Schema = &huma.Schema{} // of an unstated type
 		}
 		content[media] = one
 	}

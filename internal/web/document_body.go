@@ -33,9 +33,10 @@ func filesBody() *huma.MediaType {
 	}}}
 }
 
-// formBody is what a form can say of a body: its members that are texts. A body
-// that is not described has any. Viewers fill each field in by itself, so each
-// has its part of the example; what the example leaves empty need not be there.
+// formBody describes a body as a form: its members that are texts. A body
+// without a description has any. Viewers fill each field in separately, so each
+// has its part of the example; fields that the example leaves empty are
+// optional.
 func formBody(reg huma.Registry, op *huma.Operation, d Doc) *huma.MediaType {
 	form := &huma.Schema{Type: huma.TypeObject}
 	if d.Body == nil {

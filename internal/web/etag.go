@@ -75,7 +75,7 @@ func cutTag(s string) (t tag, rest string, ok bool) {
 // CheckMatch compares If-Match with the revision a change is about to replace,
 // 0 when there is none. Without the header the fault is PRECONDITION_REQUIRED,
 // with tags of other revisions STALE_REVISION. Call it in the transaction that
-// makes the change. A weak tag never matches: RFC 9110 asks for a strong
+// makes the change. A weak tag never matches: RFC 9110 requires a strong
 // comparison here.
 func CheckMatch(ifMatch string, revision int64) error {
 	const field = "header/If-Match"
@@ -97,14 +97,14 @@ func CheckMatch(ifMatch string, revision int64) error {
 	return f
 }
 
-// Overtaken is the fault of a change to a revision that is not the newest any
-// more: somebody was faster, and which is the newest now is not known.
+// Overtaken is the fault of a change to a revision that is no longer the
+// newest: another change was faster, and the newest revision is not known.
 func Overtaken() *fault.Error {
 	return fault.New(fault.Stale, "STALE_REVISION", "Somebody else has changed this in the meantime. Read it again.").
 		With(fault.Field{Pointer: "header/If-Match", Code: "stale", Detail: "No tag in this header is the current one."})
 }
 
-// Current is that of package api.
+// Current is the type of package api.
 type Current = api.Current
 
 // stale are the members of STALE_REVISION.
@@ -112,19 +112,19 @@ type stale struct {
 	Current Current `json:"current,omitzero" doc:"Of STALE_REVISION: the stored revision, where it is known."`
 }
 
-// Judged is how a verdict names what it is about: by the ETag of what was read,
-// or by the number of the revision in the body.
+// Judged names the revision a verdict is about: by the ETag that was read, or
+// by its number in the body.
 type Judged struct {
 	IfMatch  string
 	Revision *int64 // in the body
 }
 
-// Check is the revision that was judged. A verdict is about what a resource
-// says: any revision will do from stated, the last one that changed that, to the
-// newest. Faults: PRECONDITION_REQUIRED when none is named, and "*" names none;
-// STALE_REVISION when the resource says something else since; REVISION_UNKNOWN
-// for one there never was; INVALID_PARAMETER. Call it in the transaction that
-// stores the verdict.
+// Check returns the revision that was judged. A verdict is about what a resource
+// says: any revision is accepted from stated, the last one that changed that, to
+// the newest. Faults: PRECONDITION_REQUIRED when none is named, and "*" names
+// none; STALE_REVISION when the resource says something else since;
+// REVISION_UNKNOWN for one that never existed; INVALID_PARAMETER. Call it in the
+// transaction that stores the verdict.
 func (j Judged) Check(stated, newest int64) (int64, error) {
 	now := stale{Current{ETag: ETag(newest), Revision: newest}}
 	named, at, err := j.named()
@@ -170,8 +170,8 @@ func (j Judged) named() (revision int64, at string, err error) {
 	return revision, header, nil
 }
 
-// Unnamed is the fault of a verdict that does not name what it is about; pointer
-// is where it would.
+// Unnamed is the fault of a verdict that does not name its revision; pointer is
+// where it should.
 func Unnamed(pointer, detail string) error {
 	return fault.New(fault.Unconditional, "PRECONDITION_REQUIRED", "A verdict names the revision it is about.").
 		With(fault.Field{Pointer: pointer, Code: "required", Detail: detail})
@@ -188,7 +188,8 @@ func (t tag) revision() (int64, bool) {
 	return n, err == nil && !t.weak && ETag(n) == t.value
 }
 
-// has reports whether value is among the tags; weak tags count only if asked.
+// has reports whether value is among the tags; weak tags count only if weak is
+// set.
 func (t tags) has(value string, weak bool) bool {
 	for _, one := range t.list {
 		if one.value == value && (weak || !one.weak) {
@@ -199,7 +200,7 @@ func (t tags) has(value string, weak bool) bool {
 }
 
 // NotModified reports whether the client of a GET or HEAD already has the
-// version with this tag, so that 304 is the answer. A header that cannot be
+// version with this tag, so that the answer is 304. A header that cannot be
 // read is ignored: the whole answer is always right.
 func NotModified(r *http.Request, etag string) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// fleetFlush is how long what was spent waits for more of it before the others are
-	// told. What somebody waits for goes out at once.
+	// fleetFlush is how long spent tokens are collected before the others are told. If
+	// somebody waits they are sent at once.
 	fleetFlush = 50 * time.Millisecond
-	// fleetSilence is how long a server may take to confirm what it was told.
+	// fleetSilence is how long a server may take to confirm a message.
 	fleetSilence = time.Second
-	// fleetPatience is how long a caller waits at most until what was spent is confirmed. It is more
-	// than a server that starts, or that notices a silence, takes.
+	// fleetPatience limits how long a caller waits until spent tokens are confirmed. It
+	// is longer than a starting server takes, or noticing a silence.
 	fleetPatience = 2 * time.Second
 	// fleetLook is how often servers that do not confirm are looked for.
 	fleetLook = 250 * time.Millisecond
@@ -29,23 +29,24 @@ const (
 	fleetLeft = 5 * time.Second
 )
 
-// FleetConfig configures a Fleet. All are needed.
+// FleetConfig configures a Fleet. All fields are required.
 type FleetConfig struct {
 	Key     []byte               // the same on all servers, and secret: names go out as hashes
 	Publish func(message string) // sends to all servers; it does not wait
 	Servers func() int           // how many there are, this one among them
 }
 
-// Fleet has limiters of several servers count together. Each server tells the others what
-// was spent at it, some tokens at a time, and each of them confirms it. What the others have
-// not confirmed is, of n servers, at most the n-th part of what is left, or of an eighth of the
-// limit where that is more: whoever would spend more waits until they have. So a name has the
-// whole limit at one server, and at most a quarter more at all of them, also where some have
-// just begun: those are not told of names that have spent next to nothing.
+// Fleet makes limiters of several servers count together. Each server tells the others
+// how many tokens were spent there, some at a time, and each of them confirms it. With n
+// servers, the unconfirmed tokens are at most the n-th part of what is left, or of an
+// eighth of the limit if that is more: a caller who would spend more waits until they are
+// confirmed. So a name has the whole limit at one server, and at most a quarter more at
+// all of them, even where some have just started: those are not told about names that
+// have spent next to nothing.
 //
-// While some server does not confirm, each gives its share of what is left and no more. It takes
-// for granted that the others have spent what it has spent itself, and tells them so once they hear
-// each other again: they keep the larger count, so nothing is given twice.
+// While some server does not confirm, each gives its share of what is left and no more.
+// It assumes that the others have spent what it has spent itself, and tells them so once
+// they hear each other again: they keep the larger count, so nothing is given twice.
 type Fleet struct {
 	cfg  FleetConfig
 	self string // names this server in messages
@@ -54,27 +55,27 @@ type Fleet struct {
 	limiters map[string]*Limiter
 	peers    map[string]*peer
 	left     []time.Time // when servers said goodbye, lately
-	out      tokens      // to tell
+	out      tokens      // to send
 	sent     []sending   // not confirmed by all, oldest first
 	last     uint64      // number of the last message
 	hurried  uint64      // and of the last one that asks to be confirmed at once
 	greeting uint64      // and of the last one that has all that is spent
 	greeted  time.Time   // when this server last sent all because some were missing
-	stopped  bool        // nothing is sent any more
-	waited   bool        // somebody waits for a confirmation
+	stopped  bool        // nothing more is sent
+	waited   bool        // a caller waits for a confirmation
 	ask      bool        // the others are to send all that is spent
 	tell     bool        // they want it from this one
 	lost     bool        // because they have lost something
-	missing  time.Time   // since when there are servers nobody has heard of; zero: there are none
+	missing  time.Time   // since when some servers have not been heard from; zero: none
 	surplus  time.Time   // since when more are known than live; zero: no more are
 	news     chan struct{}
 
 	began  time.Time     // when it began to run
-	fresh  atomic.Bool   // that was just now, and the others have not told what is spent
+	fresh  atomic.Bool   // it has just started, and the others have not told what is spent
 	known  atomic.Int32  // how many peers there are
 	silent atomic.Bool   // not all confirm
 	kick   chan struct{} // cap 1: there is something to send
-	urgent chan struct{} // cap 1: and somebody waits for it
+	urgent chan struct{} // cap 1: and a caller waits for it
 }
 
 // tokens are numbers of tokens by limiter and name.
@@ -101,13 +102,13 @@ type peer struct {
 	torn      bool   // some before it were lost: it is not confirmed
 	confirms  bool   // last is to be confirmed
 	greeting  uint64 // number of its last one with all that is spent while it gave its share
-	confirmed uint64 // what it has confirmed of ours
+	confirmed uint64 // the last message of ours it has confirmed
 }
 
 // share is what others may not know about a name.
-type share struct{ mine, flight int } // tokens not told yet, tokens not confirmed yet
+type share struct{ mine, flight int } // tokens not sent yet, tokens not confirmed yet
 
-// NewFleet makes a Fleet. Nothing is heard until it runs.
+// NewFleet makes a Fleet. It receives nothing until it runs.
 func NewFleet(c FleetConfig) *Fleet {
 	f := &Fleet{
 		cfg: c, self: rand.Text(), limiters: map[string]*Limiter{}, peers: map[string]*peer{}, out: tokens{}, news: make(chan struct{}),
@@ -144,11 +145,10 @@ func (f *Fleet) hash(name string) uint64 {
 	return binary.LittleEndian.Uint64(sum[:])
 }
 
-// others is how many servers there are beside this one. One that has just come is heard before
-// it is counted.
+// others is the number of other servers. A new one is heard from before it is counted.
 func (f *Fleet) others() int { return max(f.cfg.Servers()-1, int(f.known.Load()), 0) }
 
-// Hears reports whether all servers confirm what this one says.
+// Hears reports whether all servers confirm this one's messages.
 func (f *Fleet) Hears() bool { return !f.silent.Load() && (f.known.Load() > 0 || f.others() == 0) }
 
 // cost is how many tokens one try takes: where not all confirm, one of each server.
@@ -173,7 +173,7 @@ func (f *Fleet) spend(l *Limiter, part *limiterPart, hash uint64, left int) (wai
 		return nil
 	}
 	s := part.shares[hash]
-	s.mine = min(s.mine, l.burst-left) // what has come back meanwhile is nobody's business
+	s.mine = min(s.mine, l.burst-left) // tokens that have come back meanwhile need not be told
 	most := max(min(left+s.mine+s.flight, l.burst)/servers, l.burst/(8*servers), 1)
 	if s.mine+s.flight >= most {
 		f.pass(l, part, hash, s)
@@ -215,7 +215,7 @@ func poke(c chan struct{}) {
 	}
 }
 
-// Run sends what is to be told until ctx ends. That of nil does nothing.
+// Run sends messages until ctx ends. On nil it does nothing.
 func (f *Fleet) Run(ctx context.Context) error {
 	if f == nil {
 		return nil
@@ -246,7 +246,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 	}
 }
 
-// leave says goodbye; nobody waits for what is sent no more.
+// leave says goodbye; from then on nobody waits for its messages.
 func (f *Fleet) leave() {
 	f.mu.Lock()
 	f.stopped = true
@@ -315,7 +315,8 @@ func since(at *time.Time, now time.Time, holds bool) {
 	}
 }
 
-// forget drops peers that are neither counted nor heard. Those that live say so when asked.
+// forget drops peers that are neither counted nor heard from. Live ones answer when
+// asked.
 func (f *Fleet) forget(now time.Time, others int) {
 	began := f.surplus
 	since(&f.surplus, now, len(f.peers) > others)
@@ -347,14 +348,14 @@ func (f *Fleet) silence() {
 	f.wake()
 }
 
-// count has this server count with the others, or alone where there are none.
+// count makes this server count with the others, or alone if there are none.
 func (f *Fleet) count() {
 	f.silent.Store(false)
 	f.fresh.Store(false)
 	f.wake()
 }
 
-// wake lets all who wait look again.
+// wake makes all waiting callers look again.
 func (f *Fleet) wake() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -383,7 +384,7 @@ func (f *Fleet) settle() {
 		f.landed(m.what)
 	}
 	switch {
-	case together: // what was spent since that greeting goes out before anything is confirmed
+	case together: // what was spent since that greeting is sent before anything is confirmed
 		f.mu.Lock()
 		f.tell = true
 		f.mu.Unlock()

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Messages have words with blanks between them: the server, the number of the message, flags,
-// and then what it says. @server=n confirms messages of a server up to n; a plain word is a limiter, hash:n
-// after it says that n tokens were spent since, and hash=n that n are spent in all. Messages
-// that only confirm have the number 0.
+// Messages are words separated by blanks: the server, the number of the message, flags,
+// and then the content. @server=n confirms messages of a server up to n; a plain word is
+// a limiter, a following hash:n means that n tokens were spent since, and hash=n that n
+// are spent in all. Messages that only confirm have the number 0.
 const (
 	flagNone  = "-"
 	flagBye   = "b" // the server stops
@@ -36,7 +36,7 @@ func (f *Fleet) flush() {
 	out, ask, tell, lost, waited, peers := f.out, f.ask, f.tell, f.lost, f.waited, len(f.peers)
 	f.out, f.ask, f.tell, f.lost = tokens{}, false, false, false
 	f.mu.Unlock()
-	if peers == 0 { // no other server is left to tell
+	if peers == 0 { // there is no other server left
 		f.landed(out)
 		f.wake()
 		if out = nil; !ask && !tell {
@@ -55,7 +55,7 @@ func (f *Fleet) flush() {
 	}
 	f.mu.Lock()
 	if waited && len(all) == 0 && f.hurried < f.last && len(f.sent) > 0 {
-		all = append(all, letter{numbered: true}) // it is on its way, and nobody hurries
+		all = append(all, letter{numbered: true}) // it is on its way, and nothing is urgent
 	}
 	if len(all) == 0 {
 		all = append(all, letter{})
@@ -90,9 +90,9 @@ func (f *Fleet) doubt() {
 	}
 }
 
-// confirmations are of what was heard since the last ones. A server that gives its share confirms
-// greetings of those that do so too: the others do not know what it gives, and so are not to go on as
-// if they did. The caller has the lock.
+// confirmations confirms what was received since the last time. A server that gives only
+// its share confirms greetings of those that do so too: the others do not know what it
+// gives, and must not continue as if they did. The caller has the lock.
 func (f *Fleet) confirmations() string {
 	var b strings.Builder
 	silent := f.silent.Load()
@@ -152,7 +152,7 @@ func (f *Fleet) send(m *letter) {
 	f.cfg.Publish(b.String())
 }
 
-// pieces cuts what is to be said into messages.
+// pieces splits the content into messages.
 func pieces(all tokens) (out []tokens) {
 	n := fleetMessage
 	for limiter, names := range all {
@@ -192,7 +192,7 @@ func (f *Fleet) state() []letter {
 	return out
 }
 
-// Hear takes a message of another server; those of this one say nothing new.
+// Hear processes a message of another server; this one's own are ignored.
 func (f *Fleet) Hear(message string) {
 	words := strings.Fields(message)
 	if len(words) < 3 || words[0] == f.self {
@@ -299,7 +299,7 @@ func (f *Fleet) goodbye(from string) {
 	f.settle()
 }
 
-// Missed is to be called when messages were lost: it asks the others for what they say.
+// Missed must be called when messages were lost: it asks the others to repeat.
 func (f *Fleet) Missed() {
 	f.mu.Lock()
 	f.ask = len(f.peers) > 0

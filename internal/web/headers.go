@@ -26,8 +26,9 @@ type header struct {
 
 // SecureHeaders gives every answer the headers of an API: no sniffing, no
 // framing, no sharing with other sites' pages, no copy in caches. A handler
-// that serves pages or cacheable files overrides them (ForPage) and adds what
-// means something to a page only: a header costs a read one hundredth of it.
+// that serves pages or cacheable files overrides them (ForPage) and adds those
+// that matter only to a page, because a header costs a read one hundredth of
+// its time.
 func SecureHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -43,9 +44,9 @@ func SecureHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// ForPage replaces what SecureHeaders said about content, for a page whose
+// ForPage replaces the content headers of SecureHeaders, for a page whose
 // scripts and styles policy allows ("script-src 'self'; …"). It still may not
-// be framed, and what policy does not name stays forbidden.
+// be framed, and everything policy does not name stays forbidden.
 func ForPage(h http.Header, r *http.Request, policy string) {
 	h.Set("Content-Security-Policy", "default-src 'none'; "+policy+"; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("Cache-Control", "no-cache")

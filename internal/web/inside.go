@@ -10,44 +10,44 @@ import (
 	"time"
 )
 
-// Inside is somebody this process has let in and makes a request for itself. No
-// credential goes with such a request: whoever asks for one looks here first, and
-// asks again whether what they came with still holds.
+// Inside is a caller for whom this process itself makes a request. No credential
+// goes with such a request: the gate looks here first, and checks again whether
+// the original credential still counts.
 type Inside struct {
-	// Caller is who came, with a key or as Signer of DID; zero: nobody, who has no
+	// Caller is the caller, with a key or as Signer of DID; zero: unknown, without
 	// rights.
 	Caller Caller
-	// Whole says that one without a key came as themselves: with an invocation, or with
-	// a delegation of everything.
+	// Whole means that a caller without a key has all their own rights: by an
+	// invocation, or a delegation of everything.
 	Whole bool
-	// Ends is when what they came with ends; zero: it does not.
+	// Ends is when the credential ends; zero: it does not.
 	Ends time.Time
-	// Depth is how many requests of this kind stand around this one.
+	// Depth counts the requests of this kind around this one.
 	Depth int
 }
 
 type insideKey struct{}
 
-// InsideFrom tells for whom this process itself makes the request of ctx; ok is
-// false for a request that came from outside.
+// InsideFrom returns the caller for whom this process itself makes the request
+// of ctx; ok is false for a request from outside.
 func InsideFrom(ctx context.Context) (in Inside, ok bool) {
 	in, ok = ctx.Value(insideKey{}).(Inside)
 	return in, ok
 }
 
-// ByInside gives r to a handler of this process as a request for somebody. Only
-// code of this process can make one: nothing that is sent becomes such a context.
+// ByInside marks r as a request made by this process for a caller. Only code of
+// this process can do that: nothing that is sent becomes such a context.
 func ByInside(r *http.Request, in Inside) *http.Request {
 	ctx := context.WithValue(r.Context(), insideKey{}, in)
 	ctx = context.WithValue(ctx, requestKey{}, &request{}) // nothing of the request around it
 	return r.Clone(ctx)
 }
 
-// ErrAnswerTooLarge says that a handler has answered more than Answer may take.
+// ErrAnswerTooLarge means that a handler's answer exceeds the limit of Answer.
 var ErrAnswerTooLarge = errors.New("the answer is too large")
 
-// Answer has a handler of this process answer r, as if it had come from addr. The
-// answer has at most limit bytes; 0: any.
+// Answer lets a handler of this process answer r, as if it had come from addr.
+// The answer has at most limit bytes; 0: any.
 func Answer(h http.Handler, r *http.Request, addr netip.Addr, limit int) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func Answer(h http.Handler, r *http.Request, addr netip.Addr, limit int) (*http.
 	h.ServeHTTP(w, r)
 	switch err := r.Context().Err(); {
 	case err != nil:
-		return nil, err // what was answered may be cut
+		return nil, err // the answer may be truncated
 	case w.full:
 		return nil, ErrAnswerTooLarge
 	}
@@ -101,5 +101,5 @@ func (a *answer) Write(b []byte) (int, error) {
 	return a.body.Write(b)
 }
 
-// Flush does nothing: whoever asked gets the answer whole.
+// Flush does nothing: the answer is read as a whole.
 func (a *answer) Flush() {}

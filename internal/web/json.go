@@ -20,13 +20,13 @@ import (
 // own limit is 10,000, far past any honest document.
 const maxDepth = 64
 
-// DecodeStrict reads one JSON document into v. Duplicate members, names in
-// the wrong case, invalid UTF-8, data after the end and nesting past 64 are
-// each refused with a code of their own. Members v does not have are refused
-// unless lenient, when only those that differ from a known name by case are.
-// Optional members with the tag minLength are refused when they are given as
-// "". Every unknown or empty member and every value of the wrong type is named
-// at once, up to 50; when v has a method Validate, with what it says about the
+// DecodeStrict reads one JSON document into v. Duplicate members, names in the
+// wrong case, invalid UTF-8, data after the end and nesting past 64 are each
+// refused with a code of their own. Members that v does not have are refused;
+// with lenient, only those that differ from a known name by case are. Optional
+// members with the tag minLength are refused when they are given as "". Every
+// unknown or empty member and every value of the wrong type is named at once,
+// up to 50; when v has a method Validate, together with its findings about the
 // others.
 func DecodeStrict(body []byte, v any, lenient bool) error {
 	return decode(body, v, reading{lenient: lenient})
@@ -46,10 +46,10 @@ func (r reading) options() json.Options {
 	return wholePlaces
 }
 
-// wholePlaces has the decoder refuse a place with one of its two numbers: it
-// would be one on the equator or the meridian. Other members with the tag
-// required:"true" are for those who decode them to miss; only of numbers zero is
-// a good value.
+// wholePlaces makes the decoder refuse a place with only one of its two numbers,
+// which would otherwise be on the equator or the meridian. Other missing members
+// with the tag required:"true" are found by the code that decodes them; only for
+// numbers zero is a valid value.
 var wholePlaces = json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(readWhole[api.Place]), json.UnmarshalFromFunc(readWhole[api.Spot])))
 
 func readWhole[T any](dec *jsontext.Decoder, v *T) error {
@@ -177,8 +177,8 @@ func nestsDeep(b []byte) bool {
 }
 
 // Survey finds the deepest nesting of brackets outside strings, and whether a
-// string has an escaped NUL, which PostgreSQL cannot store. It reads bytes,
-// not tokens: broken JSON is found later.
+// string has an escaped NUL, which PostgreSQL cannot store. It reads bytes, not
+// tokens: broken JSON is found later.
 func Survey(b []byte) (deepest int, nul bool) {
 	level := 0
 	for i := 0; i < len(b); i++ {
@@ -200,7 +200,7 @@ func Survey(b []byte) (deepest int, nul bool) {
 // the quote at its end. Most of a body is text, which is skipped to the next
 // quote or escape at once.
 func surveyText(b []byte) (n int, nul bool) {
-	for end := -1; ; n++ { // n++: what is escaped
+	for end := -1; ; n++ { // n++ skips the escaped byte
 		if end < n {
 			next := bytes.IndexByte(b[min(n, len(b)):], '"')
 			if next < 0 {
@@ -217,8 +217,8 @@ func surveyText(b []byte) (n int, nul bool) {
 	}
 }
 
-// jsonFault names what is wrong with a body without repeating its content:
-// an echo would carry secrets and bytes that are not text into the answer.
+// jsonFault names what is wrong with a body without repeating its content: an
+// echo would carry secrets and bytes that are not text into the answer.
 func jsonFault(body []byte, err error) error {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return fault.New(fault.Invalid, "BODY_REQUIRED", "A JSON body is required.")
@@ -286,8 +286,8 @@ func semanticFault(err *json.SemanticError) error {
 	return fault.New(fault.Invalid, "WRONG_TYPE", "A member has a value of the wrong type.").Wrap(err).With(wrongType(err))
 }
 
-// everything names all members that do not fit, given the fault of the first:
-// its code and message stay.
+// everything names all members that do not fit, given the fault of the first,
+// whose code and message it keeps.
 func everything(body []byte, v any, how reading, first error) error {
 	f := fault.As(first)
 	if f == nil || f.Code != "UNKNOWN_MEMBER" && f.Code != "WRONG_TYPE" && f.Code != "MISSING_MEMBER" {

@@ -12,8 +12,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// Limits of a patch (RFC 6902). It is applied as a whole or not at all, what it
-// does not touch keeps its text, and a small patch cannot make large work.
+// Limits of a patch (RFC 6902). It is applied as a whole or not at all,
+// untouched parts keep their text, and a small patch cannot cause much work.
 const (
 	maxOps    = 1000
 	maxResult = 4 << 20 // bytes
@@ -43,8 +43,8 @@ func applyPatch(doc []byte, ops []patchStep) ([]byte, error) {
 	return p.result()
 }
 
-// operationIn is an operation as it is sent. Members it does not have are
-// ignored, as the RFC asks.
+// operationIn is an operation as it is sent. Unknown members are ignored, as
+// the RFC requires.
 type operationIn struct {
 	Op    *string        `json:"op"`
 	Path  *string        `json:"path"`
@@ -59,9 +59,9 @@ type patchStep struct {
 	value      jsontext.Value
 }
 
-// parsePatch reads a patch, which nests at most 64 deep. It names every operation
-// that is none: JSON_PATCH_INVALID, or JSON_PATCH_TOO_LARGE past 1,000 of them.
-// An error that is no fault comes from the decoder.
+// parsePatch reads a patch, which nests at most 64 deep. It names every invalid
+// operation: JSON_PATCH_INVALID, or JSON_PATCH_TOO_LARGE past 1,000 of them. An
+// error that is not a fault comes from the decoder.
 func parsePatch(patch []byte) ([]patchStep, error) {
 	var in []operationIn
 	if err := json.Unmarshal(patch, &in); err != nil {
@@ -96,7 +96,7 @@ func patchTooLarge(message string) error {
 	return fault.New(fault.TooLarge, "JSON_PATCH_TOO_LARGE", message)
 }
 
-// check makes an operation of what was sent, or says what is wrong with it.
+// check makes an operation from what was sent, or says what is wrong with it.
 func (o operationIn) check(at string) (p patchStep, wrong []fault.Field) {
 	add := func(name, code, detail string) {
 		wrong = append(wrong, fault.Field{Pointer: at + name, Code: code, Detail: detail})
@@ -264,8 +264,8 @@ func (p *patching) move(op patchStep) error {
 	return p.add(op.path, t)
 }
 
-// copy puts a copy in place, as text: what was taken apart in the original
-// need not be in the copy.
+// copy inserts a copy, as text: parts that were parsed in the original need not
+// be parsed in the copy.
 func (p *patching) copy(op patchStep) error {
 	t, err := p.get(op.from)
 	if err != nil {

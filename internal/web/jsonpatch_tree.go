@@ -41,7 +41,7 @@ func patchPointer(s string) ([]string, bool) {
 	return tokens, true
 }
 
-// open takes t apart, one level. A scalar stays as it is.
+// open parses one level of t. A scalar does not change.
 func (p *patching) open(t *patchTree) error {
 	kind := t.raw.Kind()
 	if t.raw == nil || kind != '{' && kind != '[' {
@@ -158,7 +158,7 @@ func (p *patching) add(path []string, v *patchTree) error {
 	return nil
 }
 
-// set gives an object a member; one that is there keeps its place.
+// set sets a member of an object; an existing one keeps its place.
 func (t *patchTree) set(name string, v *patchTree) {
 	if at, ok := t.index[name]; ok && t.kids[at] != nil {
 		t.kids[at] = v

@@ -16,21 +16,21 @@ import (
 type LimiterConfig struct {
 	PerMinute int // how many a name may do in the long run; at least 1
 	Burst     int // how many at once; PerMinute by default
-	// Step adds tokens in lumps, this often, counted from the first use of a
+	// Step adds tokens in batches, this often, counted from the first use of a
 	// full bucket. 0 adds them as time passes. With Step = time.Minute and no
 	// Burst of its own, exactly PerMinute pass in the minute after the first.
 	Step     time.Duration
 	MaxNames int              // names remembered at most; 65,536 by default
 	Now      func() time.Time // time.Now by default
-	// Fleet has limiters of one Name count together at all servers; nil: each server counts
-	// for itself.
+	// Fleet makes limiters of one Name count together at all servers; nil: each server
+	// counts alone.
 	Fleet *Fleet
 	Name  string // one word
 }
 
-// Limiter is a token bucket per name: an address, a key, a DID, a phone
-// number. It is safe for concurrent use and its memory is bounded whatever
-// names are tried: it keeps a hash of each, and forgets the least spent first.
+// Limiter is a token bucket per name: an address, a key, a DID, a phone number.
+// It is safe for concurrent use and its memory is bounded whatever names are
+// tried: it keeps a hash of each, and forgets the least used first.
 type Limiter struct {
 	period  time.Duration // time one token takes to come back
 	full    time.Duration // debt of an empty bucket
@@ -40,7 +40,7 @@ type Limiter struct {
 	now     func() time.Time
 	start   time.Time
 	seed    maphash.Seed
-	fleet   *Fleet // nil: nobody else counts
+	fleet   *Fleet // nil: no other server counts
 	name    string
 	parts   [limiterParts]limiterPart
 }
@@ -85,7 +85,7 @@ func NewLimiter(c LimiterConfig) *Limiter {
 	return l
 }
 
-// Verdict is what a Limiter says about one try.
+// Verdict is a Limiter's answer to one try.
 type Verdict struct {
 	OK         bool
 	Limit      int           // tries a full bucket holds
@@ -114,7 +114,8 @@ func (l *Limiter) Allow(name string) Verdict {
 	}
 }
 
-// take takes one token, or tells what to wait for until it is known whether there is one.
+// take takes one token, or returns a channel to wait on until it is known whether there
+// is one.
 func (l *Limiter) take(hash uint64) (v Verdict, wait chan struct{}) {
 	part := &l.parts[hash%limiterParts]
 	now := l.now().Sub(l.start)
@@ -142,7 +143,7 @@ func (l *Limiter) take(hash uint64) (v Verdict, wait chan struct{}) {
 	return v, nil
 }
 
-// bucket is that of a name, as it is now. There is room to store it.
+// bucket returns the present bucket of a name. There is room to store it.
 func (l *Limiter) bucket(part *limiterPart, hash uint64, now time.Duration) bucket {
 	b, known := part.buckets[hash]
 	if !known && len(part.buckets) >= l.perPart {
@@ -152,7 +153,8 @@ func (l *Limiter) bucket(part *limiterPart, hash uint64, now time.Duration) buck
 	return b
 }
 
-// charge takes tokens that were spent at another server: since it has told last, or in all.
+// charge takes tokens that were spent at another server: since its last message, or in
+// all.
 func (l *Limiter) charge(hash uint64, tokens int, inAll bool) {
 	part := &l.parts[hash%limiterParts]
 	now := l.now().Sub(l.start)
@@ -167,8 +169,9 @@ func (l *Limiter) charge(hash uint64, tokens int, inAll bool) {
 	part.buckets[hash] = b
 }
 
-// assume charges what other servers have not confirmed once more for each of them: they may have
-// spent as much. all is with what they are yet to be told.
+// assume charges the tokens that other servers have not confirmed once more for each of
+// them, because they may have spent as many. all includes tokens they have not been told
+// about.
 func (l *Limiter) assume(others int, all bool) {
 	now := l.now().Sub(l.start)
 	for i := range l.parts {
@@ -190,8 +193,8 @@ func (l *Limiter) assume(others int, all bool) {
 	}
 }
 
-// spent is what names have spent, without what is yet to be told, of those that have spent
-// enough to be worth telling.
+// spent returns what names have spent, without tokens not sent yet, for those that have
+// spent enough to matter.
 func (l *Limiter) spent() map[uint64]int {
 	now, out := l.now().Sub(l.start), map[uint64]int{}
 	for i := range l.parts {
@@ -229,9 +232,9 @@ func (l *Limiter) wait(b bucket, now, need time.Duration) time.Duration {
 	return max(need-(now-b.at), 0)
 }
 
-// evict makes room for one name. It looks at a few buckets, chosen by the
-// map's random order, and drops the full ones, else the least spent: a flood
-// of new names pushes out its own, not the bucket somebody has just emptied.
+// evict makes room for one name. It looks at a few buckets, chosen by the map's
+// random order, and drops the full ones, else the least used: a flood of new
+// names pushes out its own, not a bucket that has just been emptied.
 func (l *Limiter) evict(part *limiterPart, now time.Duration) {
 	const sample = 8
 	var least uint64
@@ -258,7 +261,7 @@ func (p *limiterPart) forget(hash uint64) {
 	delete(p.shares, hash)
 }
 
-// Len is how many names are remembered.
+// Len is the number of remembered names.
 func (l *Limiter) Len() int {
 	n := 0
 	for i := range l.parts {
@@ -279,8 +282,8 @@ func (v Verdict) SetHeaders(h http.Header) {
 	}
 }
 
-// Tell is SetHeaders for those who are near the limit: half of it is spent, or
-// all. Nobody else has a use for the numbers.
+// Tell is SetHeaders for callers near the limit: half of it is spent, or more.
+// Others do not need the numbers.
 func (v Verdict) Tell(h http.Header) {
 	if !v.OK || 2*v.Remaining <= v.Limit {
 		v.SetHeaders(h)
@@ -297,8 +300,8 @@ func (v Verdict) Err() error {
 	return fault.New(fault.TooMany, "RATE_LIMITED", "Too many requests. Try again later.").After(max(v.RetryAfter, time.Second))
 }
 
-// Guard limits what reaches next by the name of the request; "" is not
-// limited. refuse answers the rest.
+// Guard limits what reaches next by the name of the request; "" is not limited.
+// refuse answers the rest.
 func (l *Limiter) Guard(name func(*http.Request) string, refuse ErrorWriter, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := name(r)
@@ -316,8 +319,8 @@ func (l *Limiter) Guard(name func(*http.Request) string, refuse ErrorWriter, nex
 	})
 }
 
-// AddrName is the name under which an address is limited. An IPv6 customer
-// owns at least a /64, so all of it counts as one.
+// AddrName is the name by which an address is limited. An IPv6 customer owns at
+// least a /64, so all of it counts as one.
 func AddrName(a netip.Addr) string {
 	a = a.Unmap().WithZone("")
 	if !a.Is6() {

@@ -20,8 +20,8 @@ func PageLinks(u *url.URL, next string) string {
 	return "<" + target(u, query) + `>; rel="next", ` + first
 }
 
-// target is the path of u with another query, safe between angle brackets:
-// both parts are escaped anew.
+// target is the path of u with another query, safe between angle brackets: both
+// parts are escaped again.
 func target(u *url.URL, query url.Values) string {
 	path := u.EscapedPath()
 	if !strings.HasPrefix(path, "/") {

@@ -75,7 +75,7 @@ func beginsAsJSON(body []byte) bool {
 }
 
 // IsJSONPatch reports whether the body of the request is a JSON patch: on a
-// route with Doc.JSONPatch the client chooses. RawBody has the patch then, for
+// route with Doc.JSONPatch the client chooses. Then RawBody has the patch, for
 // JSONPatch, and Body is not filled.
 func IsJSONPatch(ctx context.Context) bool {
 	q := infoFrom(ctx)
@@ -83,15 +83,15 @@ func IsJSONPatch(ctx context.Context) bool {
 }
 
 // JSONPatch applies an RFC 6902 patch to a document and returns the new one;
-// either all operations are applied or none. Members keep their order, new
-// ones come last, and numbers keep their text. Neither argument is changed.
+// either all operations are applied or none. Members keep their order, new ones
+// come last, and numbers keep their text. Neither argument is changed.
 //
 // Faults: JSON_PATCH_INVALID when the patch is not one, with every wrong
 // operation named; JSON_PATCH_NOT_APPLICABLE when the document has no such
 // place; JSON_PATCH_TEST_FAILED when a test does not hold; JSON_PATCH_TOO_LARGE
 // past 1,000 operations, 4 MiB of result or 16 MiB of copying; those of every
 // body when it is not strict JSON or nests past 64. The pointer of a field
-// names the operation: "/3/path". An error that is no fault means that the
+// names the operation: "/3/path". An error that is not a fault means that the
 // document is broken.
 func JSONPatch(doc, patch []byte) ([]byte, error) {
 	if err := surveyed(patch); err != nil {

@@ -20,12 +20,11 @@ import (
 // maxWrong is how many wrong members of one body are named.
 const maxWrong = 50
 
-// misfits names the members of a body that v, a pointer, has not or cannot hold,
-// up to 50, in their order, and fills v with the others. If v has a method
-// Validate, what that says about the others comes on top. lenient lets unknown
-// members pass, except those of the outermost object that differ from a known
-// name by case only. It returns nil, and v is empty, when the body is broken
-// further on.
+// misfits names the members of a body that v, a pointer, does not have or cannot
+// hold, up to 50, in their order, and fills v with the others. If v has a method
+// Validate, its findings about the others are added. lenient accepts unknown
+// members, except those of the outermost object that differ from a known name by
+// case only. It returns nil, and v is empty, when the body is broken further on.
 func misfits(body []byte, v any, how reading) []fault.Field {
 	target := reflect.ValueOf(v).Elem()
 	target.SetZero() // the decoder has left a part in it
@@ -35,22 +34,22 @@ func misfits(body []byte, v any, how reading) []fault.Field {
 		_, err = w.dec.ReadToken() // the end
 	}
 	if !errors.Is(err, io.EOF) && !errors.Is(err, errEnough) || len(w.wrong) == 0 {
-		target.SetZero() // nobody shall judge half a body
+		target.SetZero() // half a body must not be validated
 		return nil
 	}
 	w.rules(v)
 	return w.wrong
 }
 
-// IsMisfit reports whether err names all members of a body that are not known, of the
-// wrong type, empty or missing: whoever decoded it has the others.
+// IsMisfit reports whether err names all members of a body that are unknown, of the
+// wrong type, empty or missing: the caller who decoded it has the others.
 func IsMisfit(err error) bool {
 	f := fault.As(err)
 	return f != nil && slices.Contains([]string{"UNKNOWN_MEMBER", "WRONG_TYPE", "EMPTY_MEMBER", "MISSING_MEMBER"}, f.Code) && len(f.Fields) < maxWrong
 }
 
-// JoinFields adds fields to those that are wrong, except where one of these, or what
-// it is part of, is named already: the first reason is the one to mend.
+// JoinFields adds fields to the wrong ones, except where one of these, or its
+// parent, is named already: the first reason is the one to fix.
 func JoinFields(wrong, more []fault.Field) []fault.Field {
 	out := slices.Clip(wrong)
 	for _, f := range more {
@@ -67,7 +66,7 @@ func unknownField(pointer string) fault.Field {
 }
 
 // wanter is an error of a type that reads its own JSON: Wanted is what a value must
-// be, such as "a string or an object". Without it only the Go type could tell.
+// be, such as "a string or an object". Otherwise only the Go type would be known.
 type wanter interface {
 	error
 	Wanted() string
@@ -92,7 +91,8 @@ func wrongType(err *json.SemanticError) fault.Field {
 
 var errEnough = errors.New("enough members are wrong")
 
-// walker reads a body value by value, beside the Go value it is meant for.
+// misfitWalk reads a body value by value, alongside the Go value it is meant
+// for.
 type misfitWalk struct {
 	dec    *jsontext.Decoder
 	wrong  []fault.Field
@@ -105,7 +105,7 @@ type misfitShape struct {
 	whole bool // it reads its own JSON
 	known map[string][]int
 	full  map[string]bool // optional members that are not "" when they are given
-	need  map[string]bool // members whose zero is a value, so that they must be given
+	need  map[string]bool // members for which zero is a valid value, so that they must be given
 }
 
 func (w *misfitWalk) shape(t reflect.Type) *misfitShape {
@@ -383,8 +383,8 @@ func touches(wrong []fault.Field, pointer string) bool {
 	return false
 }
 
-// typeName says in words what a JSON value should have been, "" when the
-// Go type does not tell.
+// typeName says in words what a JSON value should have been, "" when the Go
+// type does not determine it.
 func typeName(err *json.SemanticError) string {
 	t := err.GoType
 	if t == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// Seen is what a finished request was.
+// Seen describes a finished request.
 type Seen struct {
 	Route    string // the pattern, "unmatched" without one
 	Method   string
@@ -19,14 +19,14 @@ type Seen struct {
 	Duration time.Duration
 	Caller   Caller
 	Code     string // of the fault it was answered with, "" when it was not
-	Quiet    bool   // it went as always, and its route says that this is no news
+	Quiet    bool   // it went as usual, and its route says that this is not worth a log line
 }
 
-// Observer learns of every finished request.
+// Observer is called for every finished request.
 type Observer func(r *http.Request, s Seen)
 
-// Observe runs next, survives its panics, and tells see and the log what came
-// of the request: one line each. write answers after a panic.
+// Observe runs next, survives its panics, and reports the outcome of the
+// request to see and the log: one line each. write answers after a panic.
 func Observe(log *slog.Logger, write ErrorWriter, see Observer, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
@@ -49,7 +49,7 @@ func Observe(log *slog.Logger, write ErrorWriter, see Observer, next http.Handle
 }
 
 // failPanic answers and logs a panic. http.ErrAbortHandler is a handler's way
-// to cut the connection and stays one.
+// to cut the connection and is passed on.
 func failPanic(log *slog.Logger, write ErrorWriter, p *response, r *http.Request, v any) {
 	if v == http.ErrAbortHandler { //nolint:errorlint // compared as net/http does
 		panic(v)
@@ -78,13 +78,13 @@ func logSeen(log *slog.Logger, r *http.Request, s Seen) {
 	if s.Code != "" {
 		line.AddAttrs(slog.String("code", s.Code))
 	}
-	_ = h.Handle(r.Context(), line) // a log that cannot be written has nobody to tell
+	_ = h.Handle(r.Context(), line) // a failure to log cannot be reported
 }
 
 // methods are those a route may have.
 var methods = [...]string{"GET", "POST", "PUT", "PATCH", "DELETE"}
 
-// Unknown answers a request no route takes. known reports whether a route
+// Unknown answers requests that match no route. known reports whether a route
 // exists for a method and the same path.
 func Unknown(pick func(r *http.Request) ErrorWriter, known func(r *http.Request, method string) bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -104,8 +104,8 @@ func Unknown(pick func(r *http.Request) ErrorWriter, known func(r *http.Request,
 	}
 }
 
-// NoRoute is the fault of a path that leads nowhere, or nowhere that the caller
-// may know of: ROUTE_NOT_FOUND.
+// NoRoute is the fault of a path without a route, or without one that the
+// caller may know: ROUTE_NOT_FOUND.
 func NoRoute(r *http.Request) *fault.Error {
 	return fault.New(fault.NotFound, "ROUTE_NOT_FOUND", cannot(r))
 }

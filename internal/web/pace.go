@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Pace is the least speed a client must keep. Zero values are the defaults,
-// chosen so that a phone on a 2G network passes.
+// Pace is the minimum speed of a client. Zero values are the defaults, chosen
+// so that a phone on a 2G network passes.
 type Pace struct {
 	ReadBase  time.Duration // a body may take this long before its speed counts; 10 s
 	WriteBase time.Duration // one write of an answer may take this long; 30 s
@@ -19,12 +19,12 @@ type Pace struct {
 	Silence   time.Duration // nothing of a body may come for this long, however fast it was; 1 minute
 }
 
-// Middleware times the body of a request and each write of its answer. A body
-// must arrive within ReadBase plus the time its bytes take at MinRate, checked
-// as they come, and is never silent for longer than Silence: one that came fast
-// has no hours to hold what it has filled. Each write and flush of the answer has a deadline of its own,
-// so a stream lives as long as its reader reads. The rest of a body that a
-// handler has answered without is read and dropped: see drop.
+// Middleware times the body of a request and each write of its answer. A body must arrive
+// within ReadBase plus the time its bytes take at MinRate, checked as they arrive, and
+// may never be silent for longer than Silence, so that a fast start does not earn hours
+// for the rest. Each write and flush of the answer has its own deadline, so a stream
+// lives as long as its reader reads. The rest of a body that a handler has not read is
+// read and dropped: see drop.
 func (p Pace) Middleware(next http.Handler) http.Handler {
 	p.ReadBase = orDefault(p.ReadBase, 10*time.Second)
 	p.WriteBase = orDefault(p.WriteBase, 30*time.Second)
@@ -98,7 +98,7 @@ type pacedWriter struct {
 	pace     Pace
 	body     *pacedBody // nil when there is none
 	hijacked bool
-	streams  bool      // HTTP/2: a deadline is that of a stream, and ends it
+	streams  bool      // HTTP/2: a deadline belongs to a stream, and ends it
 	armed    time.Time // when the write deadline that stands was set
 	paid     int       // bytes it gives time for
 	endless  bool      // the body is longer than what drop reads
@@ -111,13 +111,13 @@ const (
 	dropTime  = 5 * time.Second
 )
 
-// drop reads what is left of a body that its handler gave up or never wanted:
-// it was too large, its sender may not send it, there is no such route. A client
-// that sends all before it reads would otherwise find the connection reset in
-// place of the answer, which is still in the buffer of net/http. Where the body
-// is longer than what is read here, the answer goes out first. A client that
-// waits for "100 Continue" has sent nothing yet. Under HTTP/2 a stream ends
-// without taking its answer along.
+// drop reads the rest of a body that its handler did not read: it was too large,
+// its sender may not send it, there is no such route. Otherwise a client that
+// sends everything before it reads would find the connection reset instead of
+// the answer, which is still in the buffer of net/http. If the body is longer
+// than what is read here, the answer is sent first. A client that waits for "100
+// Continue" has sent nothing yet. Under HTTP/2 a stream ends without losing its
+// answer.
 func (w *pacedWriter) drop(r *http.Request) {
 	b := w.body
 	if b == nil || b.ended || b.late || w.streams {
@@ -128,15 +128,15 @@ func (w *pacedWriter) drop(r *http.Request) {
 	}
 	if w.endless {
 		if w.rc.EnableFullDuplex() == nil {
-			_ = w.rc.Flush() // a client that has left is not told
+			_ = w.rc.Flush() // the client may have left
 		}
 	}
 	b.until = time.Now().Add(dropTime)
-	_, _ = io.CopyN(io.Discard, b, dropBytes) // a client that has left is not told
+	_, _ = io.CopyN(io.Discard, b, dropBytes) // the client may have left
 }
 
-// WriteHeader says that behind a body that will not be read to its end there is
-// no next request.
+// WriteHeader announces that no further request can follow a body that will not
+// be read to its end.
 func (w *pacedWriter) WriteHeader(status int) {
 	if w.endless && !w.streams && w.body != nil && !w.body.ended {
 		w.Header().Set("Connection", "close")
@@ -168,9 +168,9 @@ func (w *pacedWriter) armWrite(n int) {
 	_ = w.rc.SetWriteDeadline(now.Add(w.pace.WriteBase + w.pace.transfer(int64(n)))) // see deadline
 }
 
-// disarm stops both. Under HTTP/2 a deadline that passes ends the stream even
-// when nobody is writing; under HTTP/1 it matters to writes only, and each has
-// its own.
+// disarm removes both deadlines. Under HTTP/2 a deadline that passes ends the
+// stream even when nobody is writing; under HTTP/1 it matters to writes only,
+// and each has its own.
 func (w *pacedWriter) disarm() {
 	if w.streams {
 		w.armed = time.Time{}
@@ -199,14 +199,14 @@ func (w *pacedWriter) Write(b []byte) (int, error) {
 	}
 }
 
-// FlushError sends what is buffered before its deadline.
+// FlushError sends what is buffered, within its deadline.
 func (w *pacedWriter) FlushError() error {
 	w.arm(0)
 	defer w.disarm()
 	return w.rc.Flush()
 }
 
-// Flush is FlushError for those who look for an http.Flusher.
+// Flush is FlushError for callers that use http.Flusher.
 func (w *pacedWriter) Flush() { _ = w.FlushError() } // the next write says so too
 
 // Hijack hands the connection over; net/http clears its deadlines.

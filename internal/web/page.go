@@ -12,11 +12,11 @@ import (
 const pageHeader = "X-Hearth-Console"
 
 // FromOwnPage reports whether a page of this server made a browser send r, so
-// that a cookie may count. A browser attaches the cookie to requests of a page
-// on another port of the same host too, whatever SameSite says. Over plain HTTP
-// it says nothing of where a request comes from, except by Origin with what
-// changes something: then a read without Origin counts, for no other site can
-// see the answer, and a read changes nothing.
+// that a cookie may count. A browser also attaches the cookie to requests of a
+// page on another port of the same host, whatever SameSite says. Over plain
+// HTTP it does not say where a request comes from, except by Origin on requests
+// that change something: so a read without Origin counts, because no other site
+// can see the answer, and a read changes nothing.
 func FromOwnPage(r *http.Request) bool {
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	if !reads && r.Header.Get(pageHeader) != "1" {
@@ -34,8 +34,8 @@ func FromOwnPage(r *http.Request) bool {
 	return false
 }
 
-// ownOrigin reports whether an origin is that of a host. The scheme is not
-// compared: a proxy may serve TLS before us.
+// ownOrigin reports whether an origin belongs to a host. The scheme is not
+// compared: a proxy may serve TLS in front of us.
 func ownOrigin(origin, host string) bool {
 	u, err := url.Parse(origin)
 	return err == nil && u.Host != "" && strings.EqualFold(u.Host, host)
@@ -45,8 +45,8 @@ func ownOrigin(origin, host string) bool {
 const cookiePrefix = "__Host-"
 
 // SessionCookie is the cookie of a session at the host that r names; text is ""
-// to remove it. Cookies do not know ports, so the name does: two servers on one
-// machine would end each other's sessions.
+// to remove it. Cookies ignore ports, so the name includes the port: otherwise
+// two servers on one machine would end each other's sessions.
 func SessionCookie(r *http.Request, text string, seconds int) *http.Cookie {
 	c := &http.Cookie{
 		Name: cookieName(r), Value: text, Path: "/", MaxAge: seconds, HttpOnly: true,
@@ -61,8 +61,8 @@ func SessionCookie(r *http.Request, text string, seconds int) *http.Cookie {
 	return c
 }
 
-// SessionText is what the cookie of a session holds, "" without one. It counts
-// for a request of our own pages only.
+// SessionText is the content of a session's cookie, "" without one. It counts
+// only for a request of our own pages.
 func SessionText(r *http.Request) string {
 	if len(r.Header["Cookie"]) == 0 || !FromOwnPage(r) {
 		return ""

@@ -11,8 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// Number is a whole number in a query that need not be there: nothing and 0
-// are different questions.
+// Number is an optional whole number in a query: missing and 0 are different.
 type Number struct {
 	Value int64
 	Given bool
@@ -30,8 +29,8 @@ func (Number) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeInteger, Format: "int64"}
 }
 
-// In returns the number, or otherwise when it was not given. It notes a number
-// outside least to most.
+// In returns the number, or otherwise when it was not given. It reports a
+// number outside least to most.
 func (n Number) In(c *fault.Checks, pointer string, least, most, otherwise int64) int64 {
 	if !n.Given {
 		return otherwise
@@ -48,21 +47,21 @@ const (
 	MaxPage     = 1000
 )
 
-// Paging is the part of a list route's input that all of them share. Embed it.
+// Paging is the part of a list route's input that all lists share. Embed it.
 type Paging struct {
 	Limit  Number `query:"limit" doc:"How many items at most: 1 to 1000, 50 by default." example:"50"`
 	Cursor string `query:"cursor" doc:"Where to go on: nextCursor of the page before."`
 }
 
-// Size is how many items the page holds. It notes one out of range: routes
-// with further parameters name all that are wrong at once.
+// Size is the number of items on the page. It notes one out of range, so that
+// routes with further parameters name all mistakes at once.
 func (p Paging) Size(c *fault.Checks) int {
 	return int(p.Limit.In(c, "query/limit", 1, MaxPage, DefaultPage))
 }
 
-// Begin checks the page and reads where it starts into position, which stays
-// as it is on the first page. Faults: INVALID_PARAMETER, INVALID_CURSOR. It
-// works in a handler only: the list is the one the request asks for.
+// Begin checks the page and reads its start into position, which does not
+// change on the first page. Faults: INVALID_PARAMETER, INVALID_CURSOR. It works
+// in a handler only: the list is the one the request asks for.
 func (p Paging) Begin(ctx context.Context, cs Cursors, position any) (limit int, err error) {
 	var c fault.Checks
 	limit = p.Size(&c)
@@ -77,7 +76,7 @@ func (p Paging) Begin(ctx context.Context, cs Cursors, position any) (limit int,
 }
 
 // PageOf is the answer of a list route: the items, and the cursor of next, the
-// position from which the list goes on; nil when it has ended.
+// position from which the list continues; nil at its end.
 func PageOf[T any](ctx context.Context, cs Cursors, limit int, items []T, next any) (out Reply[Page[T]], err error) {
 	if items == nil {
 		items = []T{}
@@ -87,7 +86,7 @@ func PageOf[T any](ctx context.Context, cs Cursors, limit int, items []T, next a
 	return out, err
 }
 
-// pageInfo says how a list goes on from next, and where its pages are.
+// pageInfo describes how a list continues from next, and where its pages are.
 func pageInfo(ctx context.Context, cs Cursors, limit int, next any) (p PageInfo, links string, err error) {
 	scope, u := listOf(ctx)
 	p = PageInfo{Limit: limit, HasMore: next != nil}
@@ -99,10 +98,10 @@ func pageInfo(ctx context.Context, cs Cursors, limit int, next any) (p PageInfo,
 	return p, PageLinks(u, p.NextCursor), nil
 }
 
-// List answers a list route with a page. It reads where the page starts into at,
-// which says where the first one does, has find find at most limit items from
-// there on, and encodes next, from which the list goes on: find gives the zero
-// value when it has ended. Faults: those of Begin and of find.
+// List answers a list route with a page. It reads the start of the page into at,
+// which initially holds that of the first one, calls find for at most limit
+// items from there on, and encodes next, from which the list continues: find
+// returns the zero value at its end. Faults: those of Begin and of find.
 func List[T any, N comparable](ctx context.Context, cs Cursors, in Paging, at any, find func(limit int) (items []T, next N, err error)) (out Reply[Page[T]], err error) {
 	limit, err := in.Begin(ctx, cs, at)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 
 // MergePatch applies an RFC 7396 patch to a document and returns the new one.
 // Members keep their order, new ones come last, and numbers keep their text. A
-// patch that is not strict JSON, or nests past 64, is refused as a body is. A
-// patch that is no object replaces the document; callers that store objects
-// check for that. Neither argument is changed.
+// patch that is not strict JSON, or nests past 64, is refused like such a body.
+// A patch that is not an object replaces the document; callers that store
+// objects check for that. Neither argument is changed.
 func MergePatch(doc, patch []byte) ([]byte, error) {
 	if err := surveyed(patch); err != nil {
 		return nil, err
@@ -37,8 +37,8 @@ func MergePatch(doc, patch []byte) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// node is a JSON value. Objects are taken apart, for a patch may reach into
-// them; everything else stays as it was written.
+// node is a JSON value. Objects are parsed, because a patch may reach into
+// them; everything else keeps its text.
 type node struct {
 	raw     jsontext.Value // nil for an object
 	members []member

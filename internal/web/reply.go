@@ -18,14 +18,14 @@ import (
 type Reply[T any] struct {
 	_        isReply
 	Value    T
-	Raw      []byte // sent as it is: the rendered record as stored
+	Raw      []byte // sent unchanged: the rendered record as stored
 	Status   int    // 0: the route's usual one
 	ETag     string // with its quotes
 	Location string
 	Link     string
 	Media    string // type of the body; application/json by default
 	Cache    string // Cache-Control; no-store by default
-	Policy   string // Content-Security-Policy, of what browsers show; nothing is allowed by default
+	Policy   string // Content-Security-Policy, for content that browsers show; nothing is allowed by default
 	Replayed bool   // the stored answer to an Idempotency-Key
 }
 
@@ -64,7 +64,7 @@ func partsOf(answer any) parts {
 	}
 }
 
-// reply writes a handler's answer. status is that of the route.
+// reply writes a handler's answer. status is the route's.
 func reply(w http.ResponseWriter, r *http.Request, status int, p parts, pack *packers) error {
 	p.setHeaders(w.Header())
 	if p.etag != "" && NotModified(r, p.etag) {
@@ -82,7 +82,7 @@ func reply(w http.ResponseWriter, r *http.Request, status int, p parts, pack *pa
 	return nil
 }
 
-// setHeaders names are canonical: they go into h as they are.
+// setHeaders sets canonical names directly in h.
 func (p *parts) setHeaders(h http.Header) {
 	all := &[...]string{p.etag, p.location, p.link, p.cache}
 	for i, name := range [...]string{"Etag", "Location", "Link", "Cache-Control"} {
@@ -98,8 +98,8 @@ func (p *parts) setHeaders(h http.Header) {
 	}
 }
 
-// Encode renders v as every answer is rendered: members in a fixed order, times
-// in UTC with milliseconds, so that they also sort as text.
+// Encode renders v like every answer: members in a fixed order, times in UTC
+// with milliseconds, so that they also sort as text.
 func Encode(v any) ([]byte, error) {
 	b, err := json.Marshal(v, answerOptions)
 	if err != nil {
@@ -110,7 +110,7 @@ func Encode(v any) ([]byte, error) {
 
 var answerOptions = json.JoinOptions(json.Deterministic(true), json.WithMarshalers(json.MarshalToFunc(encodeTime)))
 
-// TimeFormat is how times are written in answers.
+// TimeFormat is the format of times in answers.
 const TimeFormat = "2006-01-02T15:04:05.000Z"
 
 func encodeTime(e *jsontext.Encoder, t time.Time) error {

@@ -16,10 +16,10 @@ const requestIDHeader = "X-Request-Id"
 // which it knows them later. No client may use them.
 const ownIDs = "demo-"
 
-// WithRequestIDs names every request. One that was made in this process has its
-// name in its context. An id the client sent is kept when it is safe to log and to
-// echo and cannot be taken for one of ours; otherwise a new one is made. The answer
-// carries it whatever becomes of the request, so it is set before next runs.
+// WithRequestIDs gives every request an id. One that was made in this process has
+// its id in its context. A client's id is kept when it is safe to log and to echo
+// and cannot be taken for one of ours; otherwise a new one is made. The answer
+// always carries it, so it is set before next runs.
 func WithRequestIDs(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := RequestID(r.Context())
@@ -40,8 +40,8 @@ func requestID(sent []string) string {
 	return newRequestID()
 }
 
-// newRequestID makes a UUIDv7. Ids need to be distinct, not secret: the
-// generator of math/rand, which the runtime seeds anew for every process, does.
+// newRequestID makes a UUIDv7. Ids need to be distinct, not secret, so
+// math/rand, which the runtime seeds for every process, is enough.
 func newRequestID() string {
 	var id [16]byte
 	binary.BigEndian.PutUint64(id[:8], uint64(time.Now().UnixMilli())<<16|rand.Uint64()&0xfff|0x7000)

@@ -41,12 +41,12 @@ func (p *response) Write(b []byte) (int, error) {
 // Unwrap lets http.ResponseController find the connection.
 func (p *response) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
-// FlushError sends what is buffered, and tells when the client is gone.
+// FlushError sends what is buffered, and reports when the client is gone.
 func (p *response) FlushError() error {
 	return http.NewResponseController(p.ResponseWriter).Flush()
 }
 
-// Flush is FlushError for those who do not ask.
+// Flush is FlushError for callers that ignore errors.
 func (p *response) Flush() { _ = p.FlushError() } // the next write says so too
 
 // Hijack hands the connection over to a socket.

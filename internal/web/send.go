@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-// minGzip is how large an answer must be to be worth packing: a single record is
-// sent as it is, because to pack it takes longer than to make it.
+// minGzip is the minimum size of a compressed answer: compressing a single
+// record takes longer than making it.
 const minGzip = 8 << 10
 
-// Content is a file that is sent.
+// Content is a file to send.
 type Content interface {
 	io.ReaderAt
 	Size() int64
 }
 
 // SendContent answers with a file under an ETag, which is that of its bytes: the
-// whole of it, the ranges that are asked for, or 304. Text is packed where the
-// client takes that and asks for no range; a packed file has a tag of its own, so
-// that nobody puts half of one and half of the other together. The headers that
-// describe the file are set before.
+// whole file, the requested ranges, or 304. Text is compressed if the client
+// accepts that and asks for no range; a compressed file has a tag of its own, so
+// that halves of the two are never combined. The headers that describe the file
+// are set before.
 func SendContent(w http.ResponseWriter, r *http.Request, etag string, c Content) error {
 	if c.Size() > 0 { // what cannot be read is found out before the first byte is promised
 		if _, err := c.ReadAt(make([]byte, 1), 0); err != nil && !errors.Is(err, io.EOF) {
@@ -70,8 +70,7 @@ func sendPacked(w http.ResponseWriter, r *http.Request, etag string, from io.Rea
 
 type onlyReader struct{ io.Reader }
 
-// noted remembers why a file could not be read on: http.ServeContent tells
-// nobody.
+// noted remembers a read error, which http.ServeContent does not report.
 type noted struct {
 	c   Content
 	err error
@@ -85,7 +84,7 @@ func (n *noted) ReadAt(b []byte, off int64) (int, error) {
 	return done, err
 }
 
-// packers are kept by those who pack often: each has a megabyte of tables.
+// packers are reused, because each has a megabyte of tables.
 type packers struct{ pool sync.Pool }
 
 func newPacker(w io.Writer) *gzip.Writer {
@@ -124,8 +123,8 @@ func (p *packers) body(h http.Header, r *http.Request, body []byte) []byte {
 	return out.Bytes()
 }
 
-// Packed packs a large body that a handler writes itself, where the client takes
-// that, and says so in the headers.
+// Packed compresses a large body that a handler writes itself, if the client
+// accepts that, and sets the headers.
 func Packed(h http.Header, r *http.Request, body []byte) []byte { return new(packers).body(h, r, body) }
 
 // packs reports whether a media type gets smaller.

@@ -9,15 +9,15 @@ import (
 // ServerConfig configures NewServer. Zero values are the defaults.
 type ServerConfig struct {
 	Handler        http.Handler
-	Log            *slog.Logger  // gets what net/http has to say; nil: its default
+	Log            *slog.Logger  // gets the messages of net/http; nil: its default
 	HeaderTimeout  time.Duration // for all headers of a request; 5 s
 	IdleTimeout    time.Duration // between requests of a connection; 120 s
 	MaxHeaderBytes int           // 32 KiB: room for a UCAN delegation
 }
 
-// NewServer makes an http.Server that slow and greedy clients cannot hold:
-// headers and idle connections are timed here, bodies and answers by Pace.
-// There is no limit on a whole request: streams are as long as they are.
+// NewServer makes an http.Server that slow and greedy clients cannot exhaust:
+// it times headers and idle connections, and Pace bodies and answers. There is
+// no limit on a whole request, because streams have none.
 func NewServer(c ServerConfig) *http.Server {
 	s := &http.Server{
 		Handler:           c.Handler,

@@ -16,11 +16,10 @@ type ShedConfig struct {
 	Wait     time.Duration // how long one waits at most; 500 ms by default
 }
 
-// Shedder bounds how many handlers work at once. What comes on top waits a
-// moment and is then refused, so that the ones inside finish in time. A place
-// is held while we work, not while a client sends its body or takes its
-// answer: those are as slow as they like to be, and the connection limits are
-// there for them.
+// Shedder bounds how many handlers run at once. Further requests wait a moment
+// and are then refused, so that the running ones finish in time. A place is
+// held while we work, not while a client sends its body or reads its answer:
+// those may be slow, and the connection limits apply to them.
 type Shedder struct {
 	cfg     ShedConfig
 	places  chan struct{}
@@ -36,8 +35,8 @@ func NewShedder(c ShedConfig) *Shedder {
 	return &Shedder{cfg: c, places: make(chan struct{}, c.InFlight)}
 }
 
-// HealthRoute reports whether r asks how we are. Under load this is asked more
-// often, and no answer would be taken for an answer.
+// HealthRoute reports whether r is a health check. Under load these are more
+// frequent, and no answer would be taken for an answer.
 func HealthRoute(r *http.Request) bool {
 	switch r.URL.Path {
 	case "/health", "/livez", "/readyz", "/metrics":
@@ -46,13 +45,13 @@ func HealthRoute(r *http.Request) bool {
 	return false
 }
 
-// InFlight is how many requests hold a place.
+// InFlight is the number of requests that hold a place.
 func (s *Shedder) InFlight() int { return len(s.places) }
 
-// Waiting is how many requests wait for one.
+// Waiting is the number of requests that wait for a place.
 func (s *Shedder) Waiting() int64 { return s.waiting.Load() }
 
-// Refused is how many requests were turned away.
+// Refused is the number of requests that were refused.
 func (s *Shedder) Refused() int64 { return s.refused.Load() }
 
 // work runs f while r holds a place. A nil Shedder has room for all. The fault
