@@ -29,10 +29,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/vc"
 )
 
-// Format names the form of a bundle.
+// Format identifies the format of a bundle.
 const Format = "hearth-audit-1"
 
-// ManifestName is the file that has the hashes of all others, and the signature.
+// ManifestName is the file with the hashes of all others, and the signature.
 const ManifestName = "manifest.json"
 
 // Limits of a bundle.
@@ -82,7 +82,7 @@ type manifest struct {
 	Subject contents         `json:"credentialSubject"`
 }
 
-// vocabulary defines the terms of a manifest beside those of W3C.
+// vocabulary defines the terms of a manifest besides those of W3C.
 const vocabulary = `{"AuditBundle":"urn:hearth:vocab:AuditBundle","bundleFormat":"urn:hearth:vocab:bundleFormat","bytes":"urn:hearth:vocab:bytes","fileName":"urn:hearth:vocab:fileName",` +
 	`"files":"urn:hearth:vocab:files","leftOut":"urn:hearth:vocab:leftOut","project":{"@id":"urn:hearth:vocab:project","@type":"@id"},"sha256":"urn:hearth:vocab:sha256"}`
 
@@ -180,7 +180,7 @@ type bundle struct {
 	made           time.Time
 	signed         jsontext.Value
 	files          map[string]*zip.File
-	frame          []string // what is wrong around the files
+	frame          []string // problems of the archive around the files
 }
 
 var errNoBundle = errors.New("this is not an audit bundle")

@@ -24,7 +24,7 @@ const (
 
 func claimPath(id string) string { return "/v1/claims/" + url.PathEscape(id) }
 
-// chain walks from a credential down to the draw, and checks what it passes.
+// chain walks from a credential down to the draw, and checks each step.
 type chain struct {
 	s *Service
 	api.ClaimChain
@@ -33,8 +33,8 @@ type chain struct {
 
 func (c *chain) add(step api.ChainStep) { c.Steps = append(c.Steps, step) }
 
-// Chain is what the credential of a claim rests on. Each step is checked for this answer,
-// or says that it was not. Fault: CLAIM_NOT_FOUND.
+// Chain is the chain behind the credential of a claim. Each step is checked for this
+// answer, or says that it was not. Fault: CLAIM_NOT_FOUND.
 func (s *Service) Chain(ctx context.Context, id string) (api.ClaimChain, error) {
 	c := &chain{s: s}
 	if err := s.read(ctx, claimPath(id), &c.claim); err != nil {

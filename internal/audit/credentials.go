@@ -224,8 +224,8 @@ func (g *gatherer) credentials() error {
 	return g.signers(lists)
 }
 
-// listed makes the status lists anew, until no credential changes its state meanwhile:
-// the lists then say what the credentials say.
+// listed remakes the status lists until no credential changes its state meanwhile, so
+// that lists and credentials agree.
 func (g *gatherer) listed(all []issued) ([]jsontext.Value, error) {
 	at := map[string]int{}
 	for i := range all {

@@ -38,11 +38,12 @@ const (
 	maxCorrections = 1000  // also of all
 )
 
-// thing is what evidence can name: where it is read, and how its hash comes about. A
-// hash tells nobody what they may not read: those of responses are salted, those of
-// twins keyed where something is withheld, and the others leave people out.
+// thing is a kind of evidence: where it is read, and how its hash is made. A hash
+// reveals nothing to readers who may not know the content: those of responses are
+// salted, those of twins keyed where something is withheld, and the others leave
+// people out.
 type thing struct {
-	path string // where whoever claims must be able to read it; %s is the id
+	path string // the claimant must be able to read it; %s is the id
 	now  func(l *lookup, ctx context.Context, p *api.ClaimEvidence) (hash string, err error)
 }
 
@@ -67,9 +68,9 @@ func (s *Service) as(ctx context.Context) func(path string, v any) error {
 	return func(path string, v any) error { return s.read(ctx, path, v) }
 }
 
-// Fix completes pieces of evidence that name something of this server: the revision it
-// has now, and its hash. Others stay as they are. What the caller cannot read, a hash
-// that is not right, and a calculation that does not come out are a fault CLAIM_INVALID.
+// Fix completes pieces of evidence that refer to something on this server: its present
+// revision, and its hash. Others do not change. What the caller cannot read, a wrong
+// hash, and a calculation with another result are a fault CLAIM_INVALID.
 func (s *Service) Fix(ctx context.Context, d *api.ClaimDraft) error {
 	var c fault.Checks
 	if len(d.Evidence) > maxPieces {
@@ -104,8 +105,8 @@ func (s *Service) Fix(ctx context.Context, d *api.ClaimDraft) error {
 	return c.Err("CLAIM_INVALID", "The claim is not valid.")
 }
 
-// meant returns the type that a misspelt one, such as "Response", stands for; "" for a
-// type that is right, or not ours. A misspelt one would be stored and never looked up.
+// meant returns the type that a misspelt one, such as "Response", means; "" for a type
+// that is right, or not ours. A misspelt one would be stored and never looked up.
 func meant(kind string) string {
 	names := append(slices.Sorted(maps.Keys(things)), ofCalculation)
 	if slices.Contains(names, kind) {
@@ -174,7 +175,7 @@ func parse(piece any) (p api.ClaimEvidence, err error) {
 	return p, json.Unmarshal(raw, &p)
 }
 
-// Evidence looks up what a claim rests on. Fault: CLAIM_NOT_FOUND.
+// Evidence looks up the evidence behind a claim. Fault: CLAIM_NOT_FOUND.
 func (s *Service) Evidence(ctx context.Context, claim string) (api.ClaimEvidenceList, error) {
 	var c api.Claim
 	if err := s.read(ctx, claimPath(claim), &c); err != nil {
@@ -215,8 +216,8 @@ func other(text string) api.ClaimEvidence {
 	return p
 }
 
-// piece looks up a piece of a claim for the caller of ctx. What that one may not read is
-// not told: a claim may name anything.
+// piece looks up a piece of a claim for the caller of ctx. It reveals nothing that the
+// caller may not read, because a claim may name anything.
 func (l *lookup) piece(ctx context.Context, c *api.Claim, text string) (api.ClaimEvidence, error) {
 	p, ok := asSaid(text)
 	if ok && p.Type == ofCalculation {
@@ -237,7 +238,8 @@ func (l *lookup) piece(ctx context.Context, c *api.Claim, text string) (api.Clai
 	return l.compare(ctx, c, about, p)
 }
 
-// outlives reports whether what is gone has left a history that the caller may read.
+// outlives reports whether something that was removed has left a history that the
+// caller may read.
 func outlives(ctx context.Context, l *lookup, err error, p *api.ClaimEvidence) bool {
 	return fault.KindOf(err) == fault.NotFound && p.Type != "file" && l.allowed(ctx, p.Link+"/history?limit=1") == nil
 }

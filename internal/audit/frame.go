@@ -9,12 +9,12 @@ import (
 // made is the version of the form of archives that writer writes.
 const made = 20
 
-// frame says how an archive differs from one that writer writes, around its files.
+// frame says how an archive differs, around its files, from one that writer writes.
 //
-// A zip has names and sizes twice, and room between its files. Programs that unpack it may
-// go by either, so what one of them shows need not be what was verified here: the headers
-// are written again from the directory that was read, around the packed files as they
-// are, and have to come out byte for byte.
+// A zip has names and sizes twice, and room between its files. Programs that unpack it
+// may use either, so what one of them shows need not be what was verified here. Therefore
+// the headers are written again from the directory that was read, around the packed
+// files, and must be identical byte for byte.
 func frame(in io.ReaderAt, size int64, files []*zip.File) (wrong []string) {
 	same := &comparer{with: io.NewSectionReader(in, 0, size)}
 	w := zip.NewWriter(same)
@@ -58,7 +58,7 @@ type comparer struct {
 
 func (c *comparer) Write(b []byte) (int, error) {
 	other := make([]byte, len(b))
-	n, _ := io.ReadFull(c.with, other) // what is missing differs
+	n, _ := io.ReadFull(c.with, other) // missing bytes differ too
 	for i := range b {
 		if i >= n || b[i] != other[i] {
 			return i, errFrame{c.n + int64(i)}

@@ -94,7 +94,7 @@ type gatherer struct {
 	texts     int // pieces of evidence that are text
 	uncounted int // calculations that were left out
 
-	// What it asks, as the auditor: the API, and what no route tells.
+	// The API, called as the auditor, and what no route provides.
 	tell    func(step string) error
 	fetch   func(path string) (*http.Response, error)
 	named   func(id string) (string, error)
@@ -103,7 +103,8 @@ type gatherer struct {
 	list    func(name string) (jsontext.Value, error) // a status list as of now
 }
 
-// scopes are those of a bundle: no more than an auditor has, and nothing personal.
+// scopes are the scopes of a bundle: no more than an auditor's, and no personal
+// data.
 var scopes = []string{
 	"analytics:read", "audit:read", "claims:read", "credentials:read", "entities:read", "protocols:read", "responses:read", "sampling:read", "surveys:read",
 }
@@ -165,7 +166,7 @@ func pages[T any](get func(path string, v any) error, path string, visit func(*T
 	}
 }
 
-// name is a DID, or a made-up name where it is that of a person or a household.
+// name is a DID, or a pseudonym if it is that of a person or a household.
 func (g *gatherer) name(id string) (string, error) {
 	if got, ok := g.names[id]; ok || id == "" {
 		return got, nil
@@ -260,7 +261,8 @@ func (g *gatherer) surveys() error {
 // figuresName is the file of a survey that its figures come from.
 const figuresName = "figures.json"
 
-// responses writes those of a survey as somebody sees them who may see nobody.
+// responses writes the responses of a survey as seen by a reader who may know
+// nobody.
 func (g *gatherer) responses(out io.Writer, at string) error {
 	return pages(g.get, at+"/responses", func(r *jsontext.Value) error {
 		var head struct {
@@ -372,12 +374,13 @@ func (g *gatherer) claims() error {
 // hashed is how evidence names something by its hash.
 var hashed = regexp.MustCompile(`^(sha256:)?[0-9a-f]{64}$`)
 
-// ofText stands in the place of evidence that is text. Its hash would let anybody try out
-// what it says.
+// ofText replaces evidence that is text. Its hash would let anybody test guesses of the
+// text.
 const ofText = "of-text"
 
-// claim is a claim without what people wrote into it. The CID is there with the whole
-// document alone: otherwise it would let anybody try out whom the claim is about.
+// claim is a claim without what people wrote into it. It has the CID only together
+// with the whole document; otherwise anybody could test guesses of whom the claim is
+// about.
 func (g *gatherer) claim(c *api.Claim) (out claimLine, err error) {
 	out = claimLine{ID: c.ID, Kind: c.Kind, PeriodStart: c.PeriodStart, PeriodEnd: c.PeriodEnd, Amount: c.Amount, Approved: c.Approved, Status: c.Status, Submitted: c.Submitted}
 	if out.Subject, err = g.name(c.Subject); err != nil {

@@ -94,7 +94,7 @@ func shown(ctx context.Context, l exchange.Listed) (api.AuditReport, *file.File,
 	return out, l.File, nil
 }
 
-// look reads a bundle the caller may know of, and its file; nil when there is none to
+// look reads a bundle the caller may know, and its file; nil when there is none to
 // read. Fault: REPORT_NOT_FOUND.
 func (s *Service) look(ctx context.Context, id string) (api.AuditReport, *file.File, job.Status, error) {
 	j, o, err := s.cfg.Exchange.Look(ctx, kindReport, id)

@@ -17,9 +17,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// lookup finds out what the evidence of one claim is now. It asks as always the same
-// reader, to whom nothing personal is shown, so that hashes do not depend on who wants to
-// know. What several pieces name is looked up once.
+// lookup finds out the present state of one claim's evidence. It always reads as the same
+// reader, without personal data, so that hashes do not depend on who asks. Evidence that
+// several pieces name is looked up once.
 type lookup struct {
 	*Service
 	readingsLeft, correctionsLeft int // that may still be looked at
@@ -148,7 +148,7 @@ func (l *lookup) twin(ctx context.Context, p *api.ClaimEvidence) (string, error)
 	return all[0].Hash, nil
 }
 
-// kitchenTest is the hash of what a test has measured, without whose it is.
+// kitchenTest is the hash of a test's measurements, without its household.
 func (l *lookup) kitchenTest(ctx context.Context, p *api.ClaimEvidence) (string, error) {
 	all, _, err := l.cfg.KitchenTests(ctx, p.ID, below(p), 1)
 	switch {
@@ -194,7 +194,7 @@ func (l *lookup) readings(ctx context.Context, p *api.ClaimEvidence) (string, er
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// corrections counts what was corrected in readings since a claim was submitted.
+// corrections counts the corrections of readings since a claim was submitted.
 func (l *lookup) corrections(ctx context.Context, c *api.Claim, p *api.ClaimEvidence) error {
 	times, asked := l.corrected[p.ID]
 	if !asked && l.correctionsLeft > 0 {
@@ -205,7 +205,7 @@ func (l *lookup) corrections(ctx context.Context, c *api.Claim, p *api.ClaimEvid
 			l.correctionsLeft--
 			return until(l.correctionsLeft == 0)
 		})
-		if err != nil && fault.As(err) == nil { // else the device is gone, which its readings have told already
+		if err != nil && fault.As(err) == nil { // otherwise the device is gone, which was reported already
 			return err
 		}
 		l.corrected[p.ID] = times
@@ -221,8 +221,8 @@ func (l *lookup) corrections(ctx context.Context, c *api.Claim, p *api.ClaimEvid
 	return nil
 }
 
-// attachment is the hash of a file, which is its name. The file is asked for as nobody in
-// particular who may read all of them, and not read.
+// attachment is the hash of a file, which is its name. The file is looked up with the
+// right to all files, and not read.
 func (l *lookup) attachment(ctx context.Context, p *api.ClaimEvidence) (string, error) {
 	all := web.WithCaller(ctx, web.Caller{Workspace: web.CallerFrom(ctx).Workspace, DID: readerDID, Scopes: []string{"*"}})
 	return "sha256:" + p.ID, l.finds(all, "/v1/attachments/"+url.PathEscape(p.ID))

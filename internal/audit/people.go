@@ -39,7 +39,7 @@ func (g *gatherer) hide(ids ...*string) (err error) {
 	return nil
 }
 
-// told are the members of a survey that a bundle has.
+// told are the members of a survey in a bundle.
 var told = []string{
 	"surveyId", "type", "stage", "projectId", "templateId", "templateVersion", "sections", "sampling", "methodology", "eligibility", "verificationPolicy", "rounds", "round", "status", "revision", "modes", "window",
 }
@@ -78,7 +78,8 @@ func (g *gatherer) nobodyInSurvey(all map[string]jsontext.Value) error {
 }
 
 // nobodyInResponse is a response in canonical form, without what people wrote about it.
-// The API hides its household and who has asked; here those who decided go, too.
+// The API hides its household and its interviewer; here the people who decided are
+// removed, too.
 func (g *gatherer) nobodyInResponse(r jsontext.Value) (jsontext.Value, error) {
 	var all map[string]any
 	if err := json.Unmarshal(r, &all); err != nil {
@@ -158,9 +159,9 @@ func (g *gatherer) unnamed(c *api.Claim, r *rules) (out []string) {
 	return out
 }
 
-// calculation is the one that an approved claim names in its data, as long as it comes
-// out as the claim says: nothing else of the data is told. Anybody may write there what
-// they like, so that others do not count.
+// calculation is the one that an approved claim names in its data, if its result is the
+// claimed one: nothing else of the data is included. Anybody may write what they like
+// there, so other calculations do not count.
 func (g *gatherer) calculation(c *api.Claim) *calculation {
 	said := calculationOf(c)
 	if said == nil {
@@ -187,7 +188,7 @@ type saidCalculation struct {
 	TraceHash string            `json:"traceHash"`
 }
 
-// calculationOf is the calculation in the data of a claim; nil where there is none.
+// calculationOf is the calculation in the data of a claim; nil for none.
 func calculationOf(c *api.Claim) *saidCalculation {
 	if c.Document == nil {
 		return nil
@@ -202,8 +203,8 @@ func calculationOf(c *api.Claim) *saidCalculation {
 	return data.Calculation
 }
 
-// withoutWords is a calculation without what somebody wrote into it: where estimates come
-// from, and their names. All that counts stays.
+// withoutWords is a calculation without free text: the sources of estimates, and their
+// names. Everything that affects the result stays.
 func withoutWords(d api.EmissionDraft) api.EmissionDraft {
 	names, estimates := map[string]string{}, map[string]api.EmissionEstimate{}
 	for i, name := range slices.Sorted(maps.Keys(d.Estimates)) {

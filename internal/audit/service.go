@@ -30,34 +30,34 @@ var here = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 // maxBundle is how large an archive may be.
 const maxBundle = 2 << 30
 
-// Config is what a Service needs. Idem and Now have defaults.
+// Config configures a Service. Idem and Now have defaults.
 type Config struct {
 	DB       *db.DB
 	Exchange *exchange.Service
 	Idem     *once.Store
 	Cursors  web.Cursors
 	Now      func() time.Time
-	// Handler is the API of this process, for requests that say in their context who
-	// calls.
+	// Handler is the API of this process, for requests whose context names the
+	// caller.
 	Handler func() http.Handler
-	// Issuer finds the oracle that signs the bundles of a project; want is the one that
-	// somebody asked for, or "". Faults: ENTITY_NOT_FOUND, REPORT_NEEDS_ORACLE.
+	// Issuer finds the oracle that signs the bundles of a project; want is the
+	// requested one, or "". Faults: ENTITY_NOT_FOUND, REPORT_NEEDS_ORACLE.
 	Issuer func(ctx context.Context, project, want string) (string, error)
-	// Sign has an oracle sign what make writes for the id that its key has.
+	// Sign lets an oracle sign what make writes for the id of its key.
 	Sign func(ctx context.Context, oracle string, make func(issuer string) (jsontext.Value, error)) (jsontext.Value, error)
-	// Keys are those of an oracle.
+	// Keys returns the keys of an oracle.
 	Keys func(ctx context.Context, oracle string) ([]api.IssuerKey, error)
-	// List is a status list by its name, made this moment.
+	// List returns a status list by its name, made at this moment.
 	List func(ctx context.Context, name string) (jsontext.Value, error)
-	// Name is a DID, or a made-up name of the project's exports where it is that of a
+	// Name is a DID, or its pseudonym in the project's exports if it is that of a
 	// household, a person or a key.
 	Name func(ctx context.Context, project, id string) (string, error)
-	// Revisions are at most limit revisions of a twin below a number, 0 for the newest, as
-	// the caller of ctx sees them, newest first. Fault: ENTITY_NOT_FOUND.
+	// Revisions returns at most limit revisions of a twin below a number, 0 for the
+	// newest, as the caller of ctx sees them, newest first. Fault: ENTITY_NOT_FOUND.
 	Revisions func(ctx context.Context, id string, below int64, limit int) ([]api.Revision, int64, error)
-	// KitchenTests are those of a kitchen test. Fault: KPT_NOT_FOUND.
+	// KitchenTests returns those of a kitchen test. Fault: KPT_NOT_FOUND.
 	KitchenTests func(ctx context.Context, id string, below int64, limit int) ([]api.KitchenTestRevision, int64, error)
-	// Figures is what the figures of a survey come from, as JSON.
+	// Figures returns the data behind the figures of a survey, as JSON.
 	Figures func(ctx context.Context, project, survey string) ([]byte, error)
 }
 
@@ -75,16 +75,16 @@ func New(cfg Config) *Service {
 	return &Service{cfg}
 }
 
-// Handlers are what runs the jobs of this package, by kind.
+// Handlers returns the jobs of this package, by kind.
 func (s *Service) Handlers() map[string]job.Handler { return map[string]job.Handler{kindReport: s.run} }
 
-// settings are what is stored of an order.
+// settings is the stored part of an order.
 type settings struct {
 	Project string `json:"project"`
 	Oracle  string `json:"oracle"`
 }
 
-// result is what is told of a bundle.
+// result is the result of a bundle's job.
 type result struct {
 	Files  int    `json:"files"`
 	Bytes  int64  `json:"bytes"`
@@ -116,13 +116,14 @@ func (s *Service) Create(ctx context.Context, d api.AuditReportDraft) (web.Reply
 	})
 }
 
-// reader is the caller as far as bundles go: an auditor of one project who sees nobody.
+// reader is the caller with the rights of a bundle: an auditor of one project who sees
+// nobody.
 func reader(ctx context.Context, project string) context.Context {
 	c := web.CallerFrom(ctx)
 	return web.WithCaller(ctx, web.Caller{Workspace: c.Workspace, DID: readerDID, Scopes: slices.Clone(scopes), Projects: []string{project}})
 }
 
-// run is the job of a bundle. One that is cut off begins anew.
+// run is the job of a bundle. An interrupted one starts over.
 func (s *Service) run(ctx context.Context, r *job.Run) error {
 	var d settings
 	o, err := s.cfg.Exchange.Of(ctx, r, &d, &struct{}{})

@@ -32,14 +32,14 @@ const (
 	disputed = "disputed"
 )
 
-// Check is one kind of thing that was looked at: how many, and what does not hold.
+// Check is one kind of check: how many there were, and which failed.
 type Check struct {
 	Name  string
 	Count int
 	Wrong []string
 }
 
-// Report is what a verification found.
+// Report is the result of a verification.
 type Report struct {
 	Project, Issuer, Key string
 	Made                 time.Time
@@ -48,7 +48,7 @@ type Report struct {
 	Notes                []string
 }
 
-// Verified reports whether everything in the bundle follows from what is in it.
+// Verified reports whether every check passed.
 func (r *Report) Verified() bool {
 	return !slices.ContainsFunc(r.Checks, func(c Check) bool { return len(c.Wrong) > 0 })
 }
@@ -68,9 +68,9 @@ type ed25519Key struct {
 	stolen time.Time
 }
 
-// Verify checks a bundle and makes every figure in it again. issuer is the DID that the
-// signer must have, a did:web with its key after #; "" for any. Its error says that the
-// file is no bundle; what does not hold is in the report.
+// Verify checks a bundle and recomputes every figure in it. issuer is the required DID
+// of the signer, a did:web with its key after #; "" for any. An error means that the
+// file is not a bundle; failed checks are in the report.
 func Verify(ctx context.Context, in io.ReaderAt, size int64, issuer string) (*Report, error) {
 	b, err := open(in, size)
 	if err != nil {
@@ -128,8 +128,8 @@ func (a *auditor) signature(ctx context.Context, issuer string) (wrong []string)
 	for _, r := range append(found.Reasons, found.Warnings...) {
 		wrong = append(wrong, fmt.Sprintf("%s %s: %s", ManifestName, r.Code, r.Detail))
 	}
-	// The manifest was read as a document that carries its proof: what an envelope beside
-	// it holds says nothing about that.
+	// The manifest was read as a document that contains its proof: an envelope around it
+	// proves nothing about that.
 	if found.Form != "data-integrity" || found.Issuer != a.issuer {
 		wrong = append(wrong, ManifestName+" is not signed as a whole by the issuer it names.")
 	}

@@ -3,7 +3,8 @@ package emission
 import "github.com/hearth-dmrv/hearth/api"
 
 // Example is the calculation of the public test data of SMEC 4.0: a baseline of
-// wood and charcoal, of which the charcoal misses 90/10, against wood stoves.
+// wood and charcoal, of which the charcoal misses 90/10, compared with wood
+// stoves.
 func Example() api.EmissionDraft {
 	return api.EmissionDraft{
 		Module: "gs-smec", Version: "4.0", Period: api.EmissionPeriod{From: "2026-09-01", To: "2027-08-31"},

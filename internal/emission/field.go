@@ -61,7 +61,7 @@ func (f field) sampled(must string) field {
 	return f
 }
 
-// must is a choice that has to be made.
+// must makes a choice required.
 func (f field) must() field {
 	f.Usual, f.Optional = "", false
 	return f
@@ -80,7 +80,7 @@ func (f field) shown() api.EmissionField {
 	return out
 }
 
-// input is what was given for a field.
+// input is the value given for a field.
 type input struct {
 	given  bool
 	at     string // pointer
@@ -97,7 +97,7 @@ type inputs map[string]input
 
 // sample is how an estimate came about: n and sd, or an interval.
 type sample struct {
-	n         float64 // 0 where nobody says
+	n         float64 // 0 when unknown
 	sd        quantity
 	low, high *quantity
 }
@@ -108,7 +108,7 @@ type reader struct {
 	estimates map[string]api.EmissionEstimate
 }
 
-// read reads what was given for fields. at is the pointer of the object.
+// read reads the values given for fields. at is the pointer of the object.
 func (r reader) read(at string, fields []field, given map[string]api.EmissionInput) inputs {
 	out := inputs{}
 	for _, f := range fields {
@@ -207,7 +207,8 @@ func (r reader) named(at string, m api.EmissionMember) (string, api.EmissionMemb
 	return "/estimates/" + escape(name), api.EmissionMember{Value: e.Value, Unit: e.Unit, N: e.N, SD: e.SD, Interval: e.Interval}, true
 }
 
-// unit reads the unit of an input, which has the dimension that the module wants.
+// unit reads the unit of an input, which must have the dimension that the module
+// requires.
 func (r reader) unit(at string, f field, m api.EmissionMember) (unit, bool) {
 	u, err := parseUnit(m.Unit)
 	want := mustUnit(f.Unit)
@@ -283,7 +284,7 @@ func (r reader) sample(at string, f field, m api.EmissionMember, u unit, out *in
 	}
 }
 
-// interval reads the interval of an estimate, which lies in it.
+// interval reads the interval of an estimate, which must contain it.
 func (r reader) interval(at string, f field, in api.EmissionInterval, u unit, v quantity) *sample {
 	if in.Confidence == nil || *in.Confidence != 0.9 {
 		r.c.Add(at+"/confidence", "out_of_range", "The interval must have a confidence of 0.9.")

@@ -11,8 +11,8 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Calculate calculates what was asked for, with the hashes by which it is known.
-// Faults: EMISSION_MODULE_UNKNOWN, EMISSION_INPUT_INVALID.
+// Calculate makes a calculation, with the hashes that identify it. Faults:
+// EMISSION_MODULE_UNKNOWN, EMISSION_INPUT_INVALID.
 func Calculate(d api.EmissionDraft) (*api.EmissionCalculation, error) {
 	out, err := calculate(d)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 const (
 	ipcc = "IPCC 2006 Guidelines, volume 2, tables 1.2, 1.4 and 2.5; CH4 and N2O by the factors of AR5, 28 and 265"
-	// HouseholdUse is the module for one household and what its devices saw.
+	// HouseholdUse is the module for one household and the data of its devices.
 	HouseholdUse = "household-use"
 )
 
@@ -33,14 +33,14 @@ var (
 	usualHours = constant{"h_b", "4", "h/day", "Hours of cooking a day before, where nobody says.", "Assumption of this module"}
 )
 
-// Fuel is what burning a fuel means where nobody has measured it.
+// Fuel has the default values of a fuel, where nothing was measured.
 type Fuel struct {
 	Name     string
 	NCV, CO2 float64 // TJ/t, and t CO2 for each TJ
 	Grows    bool    // only the share that does not grow again counts
 }
 
-// UsualFuels lists the fuels that are known without being asked.
+// UsualFuels lists the fuels with default values.
 func UsualFuels() []Fuel {
 	out := make([]Fuel, len(usualFuels))
 	for i, f := range usualFuels {
@@ -49,7 +49,7 @@ func UsualFuels() []Fuel {
 	return out
 }
 
-// UsualNRB is the fraction of biomass that is not renewable, where nobody says.
+// UsualNRB is the default fraction of non-renewable biomass.
 func UsualNRB() float64 { return float(usualNRB.number) }
 
 // float is a constant of this file as others compute with it.
@@ -61,8 +61,8 @@ func float(text string) float64 {
 	return v
 }
 
-// KnownFuel is the name of a fuel as the module household-use has it, "" for one
-// that it does not know.
+// KnownFuel is the name of a fuel in the module household-use, "" for an unknown
+// one.
 func KnownFuel(word string) string {
 	word = strings.ToLower(strings.Join(strings.FieldsFunc(word, func(r rune) bool { return r == ' ' || r == '-' || r == '_' }), ""))
 	switch word {

@@ -19,7 +19,7 @@ const (
 // Service answers requests for calculations. It is safe for many goroutines.
 type Service struct{ cursors web.Cursors }
 
-// New makes a Service. cursors seal those of lists.
+// New makes a Service. cursors sign those of lists.
 func New(cursors web.Cursors) *Service { return &Service{cursors} }
 
 // Routes adds emission calculations to the API.

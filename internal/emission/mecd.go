@@ -155,7 +155,7 @@ func (s *sheet) mecdRatio() line {
 	r := s.step(as("R", "", b.over(p.quantity)), "SC_b / SC_p", b, p)
 	word := s.inputs["ratioPrecision"].choice
 	if word == "met" && s.inputs["specificBaseline"].sample != nil && s.inputs["specificActivity"].sample != nil {
-		word = "sampled" // nobody declares away what the samples show
+		word = "sampled" // a declaration cannot override the samples
 	}
 	switch word {
 	case "met":

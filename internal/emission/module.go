@@ -34,10 +34,10 @@ type constant struct {
 
 func (c constant) line() line { return as(c.symbol, c.unit, of(c.number, c.unit)) }
 
-// modules lists all there are; of one id the newest version comes last.
+// modules lists all modules; of one id the newest version comes last.
 func modules() []module { return []module{smec(), mecd(), factor(), householdUse()} }
 
-// Modules describes the modules there are.
+// Modules describes all modules.
 func Modules() []api.EmissionModule {
 	var out []api.EmissionModule
 	for _, m := range modules() {
@@ -84,7 +84,7 @@ func find(id, version string) (module, error) {
 // maxEstimates is how many estimates a request has.
 const maxEstimates = 100
 
-// calculate calculates what was asked for, without hashes.
+// calculate makes a calculation, without hashes.
 func calculate(d api.EmissionDraft) (*api.EmissionCalculation, error) {
 	m, err := find(d.Module, d.Version)
 	if err != nil {

@@ -244,7 +244,7 @@ func (s *sheet) smecActivity(f burnt) line {
 	return s.step(ae, "N_p × "+usage.symbol+" × "+fuel.symbol+" × "+f.factor.symbol+" × T", n, usage, fuel, f.factor, t)
 }
 
-// hawthorne is the index for what people do otherwise while somebody watches.
+// hawthorne is the index for the change of behaviour under observation.
 func (s *sheet) hawthorne() line {
 	one := as("HE", "", of("1", ""))
 	switch s.inputs["monitoring"].choice {

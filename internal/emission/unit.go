@@ -11,7 +11,7 @@ import (
 // dimension is what a quantity is of: the power of each base unit.
 type dimension [8]int8
 
-// The base units. Carbon is not mass: a tonne of wood is no tonne of CO2e.
+// The base units. Carbon is not mass: a tonne of wood is not a tonne of CO2e.
 const (
 	mass      = iota // t
 	energy           // TJ
@@ -23,7 +23,7 @@ const (
 	event            // event
 )
 
-// term is one unit: what it is of, and how much of the base unit.
+// term is one unit: its dimension, and its amount of the base unit.
 type term struct {
 	base int
 	size string // a fraction, so that conversions are exact

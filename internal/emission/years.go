@@ -79,19 +79,20 @@ func (s span) length() line {
 	return as("T", "yr", quantity{sum, mustUnit("yr").dim})
 }
 
-// cents is how amounts are counted: in hundred-millionths of a tonne, so that
-// what is carried on is a decimal number that comes back as it was.
+// cents is the unit in which amounts are counted: hundred-millionths of a
+// tonne, so that the amount carried over is a decimal number that can be read
+// back exactly.
 var cents = big.NewRat(100_000_000, 1)
 
-// issue parts reductions by calendar year, and gives out whole tonnes: what is
-// left of one goes on to the next year, and after the last to the next calculation.
+// issue divides reductions by calendar year, and issues whole tonnes: the rest of
+// one year is carried to the next, and after the last to the next calculation.
 func issue(s span, reductions quantity, carried *big.Rat, out *api.EmissionResult) {
 	whole := s.length()
 	left := cut(carried)
 	sum, given := new(big.Rat), new(big.Int)
 	tonne := big.NewInt(100_000_000)
 	for _, p := range s.parts {
-		// Cut at the end of each year, not each year by itself: nothing is lost.
+		// Round the running sum, not each year: nothing is lost.
 		sum.Add(sum, p.share)
 		upTo := cut(new(big.Rat).Mul(reductions.r, new(big.Rat).Quo(sum, whole.r)))
 		amount := new(big.Int).Sub(upTo, given)

@@ -12,10 +12,10 @@ import (
 // many is how many events one statement of AppendAll stores.
 const many = 10
 
-// As the two inserts of one event, but that those of SQLite are given their
-// numbers: there is one writer, so they can be counted on from the last. OR
-// IGNORE spares the journal that SQLite keeps for a statement that could fail
-// half way; the count tells.
+// Like the two inserts of one event, except that those of SQLite are given
+// their numbers: there is one writer, so numbers continue from the last. OR
+// IGNORE avoids the journal that SQLite keeps for a statement that could fail
+// half way; the row count shows failures.
 const (
 	selectLast      = `SELECT coalesce(max(seq), 0) FROM events WHERE ws = $1`
 	insertTenSQLite = `INSERT OR IGNORE INTO events (ws, seq, type, subject, revision, actor, request_id, at, data, subject_key, actor_key)

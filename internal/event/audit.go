@@ -35,7 +35,7 @@ type audit struct {
 	limit              int
 	before             int64 // numbers below this one
 	floor              int64 // and from this one on; 0 but for a window
-	below              bool  // the log goes on below the window
+	below              bool  // the log continues below the window
 	seek               bool  // first page: find where until is
 }
 
@@ -47,9 +47,9 @@ func (a audit) byActor() bool {
 	return a.subject == "" && a.actor != "" && (a.see.all || a.actor != withheld)
 }
 
-// blind reports whether the index of actors finds events of which the reader may
-// not know that they are this actor's. Where a page ends, and whether there is
-// another, would tell: such a search goes by windows of numbers instead.
+// blind reports whether the index of actors finds events whose actor the reader
+// may not know. Where a page ends, and whether there is another, would reveal
+// it: such a search goes by windows of numbers instead.
 func (a audit) blind() bool { return a.byActor() && !a.see.knows(a.actor) }
 
 func (l *Log) serveAudit(ctx context.Context, in *auditInput) (web.Reply[web.Page[Item]], error) {

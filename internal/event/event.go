@@ -30,7 +30,7 @@ const (
 	maxSubject = 1024    // bytes of a subject
 )
 
-// system is the actor of what the server does by itself.
+// system is the actor of the server's own actions.
 const system = "system"
 
 // Event is one thing that happened. Append fills Workspace, Actor, RequestID
@@ -38,7 +38,7 @@ const system = "system"
 type Event struct {
 	Workspace string
 	Type      string // dotted, lower case, past tense: "entity.created"
-	Subject   string // what it happened to: a DID or an id
+	Subject   string // its subject: a DID or an id
 	Revision  int64  // of the subject after the change; 0 when it has none
 	Actor     string // DID of whoever did it; "system" for the server itself
 	RequestID string
@@ -80,8 +80,9 @@ func checkType(t string) error {
 	return nil
 }
 
-// countWords counts the words of "word.word", 0 when s is not of that form. A
-// word begins with a letter and goes on with letters, digits and underscores.
+// countWords counts the words of "word.word", 0 when s does not have that form.
+// A word begins with a letter and continues with letters, digits and
+// underscores.
 func countWords(s string) int {
 	words, start := 0, true
 	for i := range len(s) {
@@ -123,15 +124,15 @@ func encodeData(v any) (string, error) {
 }
 
 // key hashes a name inside a workspace to 63 bits, for narrow indexes. It is
-// cut from SHA-256, so nobody can aim for collisions; readers compare the name
-// itself as well.
+// cut from SHA-256, so nobody can construct collisions; readers compare the
+// name itself as well.
 func key(ws, name string) int64 {
 	sum := sha256.Sum256([]byte(ws + "\x00" + name))
 	return int64(binary.BigEndian.Uint64(sum[:8]) >> 1)
 }
 
-// subjectKey is key, but of a DID that carries its time the upper 40 bits are
-// that time: the entries of new subjects come to lie beside each other.
+// subjectKey is key, except that for a DID that carries its time the upper 40
+// bits are that time, so that the entries of new subjects are adjacent.
 func subjectKey(ws, name string) int64 {
 	k := key(ws, name)
 	if at, ok := did.DID(name).Minted(); ok {

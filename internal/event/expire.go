@@ -27,12 +27,12 @@ type sweep struct {
 	before time.Time // which events go one by one
 }
 
-// Expire removes events older than before, at most limit of them and all of
-// one workspace, and tells how many went. Called until it removes none it has
-// looked at every workspace once. Each workspace loses from its oldest event
-// up to the first that is young enough, so what is left has no gap, and its
-// newest event always stays. On PostgreSQL whole quarters go at once, when they are over; one
-// by one go only those of the time before there were quarters.
+// Expire removes events older than before, at most limit of them and all of one
+// workspace, and returns how many. Calling it until it removes none visits every
+// workspace once. Each workspace loses its oldest events up to the first that is young
+// enough, so the rest has no gap, and its newest event always stays. On PostgreSQL it
+// drops whole quarters, when they are over, and removes single events only from before
+// quarters were kept.
 func (l *Log) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
 	l.sweep.mu.Lock()
 	defer l.sweep.mu.Unlock()

@@ -21,9 +21,9 @@ const (
 	emptyAnswer = `UPDATE webhook_deliveries SET answer = '' WHERE webhook IN (SELECT id FROM webhooks WHERE ws = $1) AND seq = $2 AND answer <> ''`
 )
 
-// Forget takes the data out of all events about a subject and tells how many
-// had some. What happened, and when, stays: the numbers have no gap. It is for
-// a subject whose own data is erased.
+// Forget removes the data from all events about a subject and returns how many
+// had some. The fact that they happened, and when, stays: the numbers have no
+// gap. It is for a subject whose own data is erased.
 func (l *Log) Forget(ctx context.Context, ws, subject string) (int64, error) {
 	if err := l.number(ctx, ws); err != nil {
 		return 0, err

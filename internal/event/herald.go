@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// tellEvery is how often other processes are told that a busy workspace has new
-// events: each time costs all of them.
+// tellEvery is how often other processes are told about new events of a busy
+// workspace, because each time costs all of them.
 const tellEvery = 10 * time.Millisecond
 
-// herald tells other processes of new events: of the first at once, of those that
+// herald tells other processes about new events: the first at once, those that
 // follow within tellEvery together.
 type herald struct {
 	publish func(workspace string)
 
 	mu    sync.Mutex
-	quiet map[string]bool // told a moment ago; true: there is more to tell
-	over  bool            // nothing waits any more
+	quiet map[string]bool // notified a moment ago; true: there is more to send
+	over  bool            // nothing is delayed any more
 }
 
 func newHerald(publish func(string)) *herald {
@@ -57,7 +57,7 @@ func (h *herald) rested(ws string) {
 	}
 }
 
-// stop tells what waits; from then on everything is told at once.
+// stop sends what is delayed; from then on everything is sent at once.
 func (h *herald) stop() {
 	h.mu.Lock()
 	h.over = true

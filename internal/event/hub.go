@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// hub wakes those in this process who wait for events. A wake-up says only
-// "look at the log": it is never lost, may be one too many, and nobody who is
-// slow holds up anybody else.
+// hub wakes readers in this process who wait for events. A wake-up only says
+// "look at the log": it is never lost, may be superfluous, and a slow reader
+// blocks nobody.
 type hub struct {
 	mu   sync.Mutex
 	subs map[string]map[*Subscription]struct{} // by workspace; "" is all
@@ -16,7 +16,7 @@ type hub struct {
 
 // Subscription is woken when a workspace has new events.
 type Subscription struct {
-	// C gets a value after new events were stored. Look at the log after
+	// C receives a value after new events were stored. Look at the log after
 	// each, and once before the first.
 	C <-chan struct{}
 
@@ -55,7 +55,7 @@ func (s *Subscription) Close() {
 
 // Workspaces takes the workspaces that have new events since the last call, in
 // order. When all is true wake-ups were lost: any workspace may have some, and
-// the list says nothing. It is for subscriptions to all of them.
+// the list means nothing. It is for subscriptions to all of them.
 func (s *Subscription) Workspaces() (list []string, all bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +68,7 @@ func (s *Subscription) Workspaces() (list []string, all bool) {
 	return list, false
 }
 
-// wake tells everyone who waits for ws.
+// wake wakes everybody who waits for ws.
 func (h *hub) wake(ws string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -81,7 +81,7 @@ func (h *hub) wake(ws string) {
 	}
 }
 
-// wakeAll tells everyone: wake-ups were lost, and anything may be new.
+// wakeAll wakes everybody: wake-ups were lost, and anything may be new.
 func (h *hub) wakeAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// readFor is how long a workspace counts as read after somebody has looked at its log.
+	// readFor is how long a workspace counts as read after a look at its log.
 	readFor = 30 * time.Second
-	// tellRead is how often others are told that it is.
+	// tellRead is how often other processes are told that it is being read.
 	tellRead = readFor / 3
 	// leadWait is how long readers wait for numbers before they look for themselves.
 	leadWait = 50 * time.Millisecond
@@ -23,9 +23,10 @@ const (
 	mostRead = 10_000
 )
 
-// lead has one process of several give numbers to new events, so that their readers need
-// not: each of them would ask for the same lock. It does so for workspaces that are read; of the others nobody
-// wants numbers. It only saves work: a reader that finds an event without a number gives it one.
+// lead makes one process of several number new events, so that their readers need not,
+// each of which would ask for the same lock. It does so for workspaces that are read;
+// others need no numbers. It only saves work: a reader that finds an event without a
+// number gives it one.
 type lead struct {
 	l *Log
 
@@ -45,8 +46,8 @@ func newLead(l *Log) *lead {
 	return &lead{l: l, kick: make(chan struct{}, 1), read: map[string]reading{}, late: map[string]*time.Timer{}, fresh: map[string]bool{}}
 }
 
-// Lead gives numbers to new events, while this process is the one to do so, until ctx
-// ends. On SQLite it does nothing.
+// Lead numbers new events, while this process is the one to do so, until ctx ends. On
+// SQLite it does nothing.
 func (l *Log) Lead(ctx context.Context) error {
 	g := l.lead
 	if l.cfg.Leads == nil || l.db.Dialect() == db.SQLite {
@@ -81,7 +82,7 @@ func (l *Log) Lead(ctx context.Context) error {
 // on reports whether there is a process that numbers for others.
 func (g *lead) on() bool { return g.running.Load() }
 
-// reads notes that somebody here reads a workspace.
+// reads records that a workspace is read here.
 func (g *lead) reads(ws string) {
 	if !g.on() {
 		return
@@ -140,7 +141,7 @@ func (g *lead) wake(ws string) {
 	}
 }
 
-// numbered wakes those who waited for numbers.
+// numbered wakes readers who wait for numbers.
 func (g *lead) numbered(ws string) {
 	g.mu.Lock()
 	if t := g.late[ws]; t != nil {
@@ -151,7 +152,7 @@ func (g *lead) numbered(ws string) {
 	g.l.hub.wake(ws)
 }
 
-// HasReaders notes that another process reads a workspace.
+// HasReaders records that another process reads a workspace.
 func (l *Log) HasReaders(ws string) {
 	l.lead.mu.Lock()
 	defer l.lead.mu.Unlock()
@@ -160,7 +161,7 @@ func (l *Log) HasReaders(ws string) {
 	l.lead.note(ws, r)
 }
 
-// HasNumbers notes that another process has given numbers to the new events of a workspace.
+// HasNumbers records that another process has numbered the new events of a workspace.
 func (l *Log) HasNumbers(ws string) {
 	if !l.lead.on() || l.cfg.Leads() {
 		return // it was us

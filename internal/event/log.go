@@ -25,28 +25,29 @@ type Config struct {
 	Cursors web.Cursors // signs the pages of the audit view
 	Log     *slog.Logger
 	Now     func() time.Time
-	// Publish tells other instances that a workspace has new events; they
-	// call Wake. It is called after the commit and must not block.
+	// Publish tells other instances that a workspace has new events; they call
+	// Wake. It is called after the commit and must not block.
 	Publish func(workspace string)
-	// Leads reports whether this process gives numbers to new events for all others;
-	// nil: whoever reads does. Reads tells all that a workspace is read here, and Numbered
-	// that its new events have numbers: they call HasReaders and HasNumbers.
+	// Leads reports whether this process numbers new events for all others; nil: readers
+	// do it. Reads tells all processes that a workspace is read here, and Numbered that
+	// its new events have numbers: they call HasReaders and HasNumbers.
 	Leads           func() bool
 	Reads, Numbered func(workspace string)
-	// StillAllowed reports whether the caller of ctx may go on reading. Streams
-	// ask before they send events and once a second, so that they end with what
-	// the caller came with. anew means that an event Rights picks has passed or may
-	// have been passed over: what was known about the caller may be wrong.
+	// StillAllowed returns nil while the caller of ctx may continue reading.
+	// Streams call it before they send events and once a second, so that they end
+	// together with the caller's credential. anew means that an event which Rights
+	// selects was sent or may have been skipped: cached knowledge about the caller
+	// may be wrong.
 	StillAllowed func(ctx context.Context, anew bool) error
 	Rights       Filter        // events after which a caller may have lost a right; none when empty
-	Veil         Veil          // events whose actor is not for everybody; none when empty
+	Veil         Veil          // events whose actor not everybody may know; none when empty
 	Heartbeat    time.Duration // of streams; 15 s
 	Recheck      time.Duration // how often streams ask StillAllowed; 1 s
 	WriteTimeout time.Duration // for one write to a stream; 10 s
 	Streams      int           // open streams in all; 1,000
 	KeyStreams   int           // open streams of one key; KeyStreams
-	// WorkspaceStreams is the open streams of one workspace; a quarter of all,
-	// 250 by default.
+	// WorkspaceStreams limits the open streams of one workspace; a quarter of
+	// all, 250 by default.
 	WorkspaceStreams int
 	ScanBudget       int // events a filtered page looks at; ScanBudget
 }
@@ -85,7 +86,7 @@ func positive[T int | time.Duration](v, otherwise T) T {
 type Log struct {
 	cfg     Config
 	db      *db.DB
-	hub     *hub // those who wait in this process
+	hub     *hub // waiting readers of this process
 	herald  *herald
 	lead    *lead
 	sweep   sweep
@@ -109,10 +110,10 @@ func New(cfg Config) *Log {
 	return l
 }
 
-// Append stores an event in the transaction of the change it speaks of. Those
-// who wait for events are woken after the commit, and not after a rollback.
-// An error is a mistake in the program: no workspace, a type that is not
-// dotted words, data that is no object or has more than 4 KiB.
+// Append stores an event in the transaction of its change. Waiting readers are
+// woken after the commit, and not after a rollback. An error is a programming
+// mistake: no workspace, a type that is not dotted words, data that is not an
+// object or has more than 4 KiB.
 func (l *Log) Append(ctx context.Context, tx *db.Tx, e Event) error {
 	p, err := l.Prepare(ctx, e)
 	if err != nil {
@@ -128,8 +129,8 @@ type Prepared struct {
 	args eventArgs
 }
 
-// Prepare does everything for an event that needs no transaction. Its errors
-// are those of Append.
+// Prepare does all work for an event that needs no transaction. Its errors are
+// those of Append.
 func (l *Log) Prepare(ctx context.Context, e Event) (*Prepared, error) {
 	now := e.At.IsZero()
 	l.fill(ctx, &e)
@@ -143,8 +144,8 @@ func (l *Log) Prepare(ctx context.Context, e Event) (*Prepared, error) {
 	return &Prepared{ws: e.Workspace, now: now, args: argsOf(&e, data)}, nil
 }
 
-// AppendPrepared is Append for an event that was prepared before. Unless it
-// says when it happened, it happens now.
+// AppendPrepared is Append for an event that was prepared before. Unless it has
+// a time, it happens now.
 func (l *Log) AppendPrepared(ctx context.Context, tx *db.Tx, p *Prepared) error {
 	args := p.args
 	if p.now {
@@ -157,7 +158,7 @@ func (l *Log) AppendPrepared(ctx context.Context, tx *db.Tx, p *Prepared) error 
 	return nil
 }
 
-// stored tells everybody that a workspace has new events.
+// stored tells all processes that a workspace has new events.
 func (l *Log) stored(ws string) {
 	l.lead.wake(ws)
 	if l.db.Dialect() == db.SQLite { // nothing is sent anywhere
@@ -187,19 +188,19 @@ func (l *Log) fill(ctx context.Context, e *Event) {
 	}
 }
 
-// Wake tells everyone in this process who waits for the workspace that it has
-// new events. The app calls it for what other instances publish.
+// Wake wakes all readers in this process who wait for the workspace. The app
+// calls it for messages of other instances.
 func (l *Log) Wake(workspace string) { l.lead.wake(workspace) }
 
-// WakeAll is Wake for every workspace there is: the bus has lost messages.
+// WakeAll is Wake for all workspaces: the bus has lost messages.
 func (l *Log) WakeAll() { l.hub.wakeAll() }
 
 // Subscribe waits for events of a workspace, of all for "". Close it.
 func (l *Log) Subscribe(workspace string) *Subscription { return l.hub.subscribe(workspace) }
 
-// Close tells every open stream that the server stops, and refuses new ones.
-// It does not wait: the HTTP server waits for its handlers.
+// Close tells every open stream that the server stops, and refuses new ones. It
+// does not wait: the HTTP server waits for its handlers.
 func (l *Log) Close() { l.close() }
 
-// Streams is how many streams are open.
+// Streams is the number of open streams.
 func (l *Log) Streams() int { return l.places.open() }

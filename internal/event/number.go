@@ -10,7 +10,7 @@ import (
 
 const (
 	numberChunk  = 2000 // events numbered in one transaction
-	numberRounds = 16   // transactions one reader makes; the next goes on
+	numberRounds = 16   // transactions one reader makes; the next continues
 )
 
 const (
@@ -26,10 +26,10 @@ const (
 	raiseCounter = `UPDATE event_counters SET last = last + CAST($2 AS BIGINT) WHERE ws = $1`
 )
 
-// number gives numbers to the committed events of ws that have none. On SQLite
-// the insert has done so. Every reader calls it first, and finds that another
-// process has done it where there are several: a caller sees its own writes, and the
-// numbers have no gap because only committed events are looked at, by one at a time.
+// number numbers the committed events of ws that have no number. On SQLite the
+// insert has done so. Every reader calls it first, and finds that another process
+// has done it where there are several: a caller sees its own writes, and the numbers
+// have no gap because only one transaction at a time looks at committed events.
 func (l *Log) number(ctx context.Context, ws string) error {
 	if l.db.Dialect() == db.SQLite {
 		return nil
@@ -38,7 +38,7 @@ func (l *Log) number(ctx context.Context, ws string) error {
 	return numberNew(ctx, l, ws)
 }
 
-// numberNew is number for whoever does not read.
+// numberNew is number for callers that do not read.
 func numberNew(ctx context.Context, l *Log, ws string) error {
 	for range numberRounds {
 		fresh, err := l.hasFresh(ctx, ws)
@@ -56,8 +56,8 @@ func (l *Log) hasFresh(ctx context.Context, ws string) (bool, error) {
 	return db.Exists(l.db.QueryRow(ctx, selectFresh, ws), "look for new events")
 }
 
-// numberAll is number for whoever must know that nothing which was committed
-// before has no number, however much that is.
+// numberAll is number for callers that must know that every event committed
+// before has a number, however many there are.
 func (l *Log) numberAll(ctx context.Context, ws string) error {
 	if l.db.Dialect() == db.SQLite {
 		return nil
@@ -71,8 +71,8 @@ func (l *Log) numberAll(ctx context.Context, ws string) error {
 	return nil
 }
 
-// numberOnce numbers up to one chunk, and tells how many. READ COMMITTED matters: the statement
-// after the lock sees everything the holder before us has numbered.
+// numberOnce numbers up to one chunk, and returns how many. READ COMMITTED matters: the
+// statement after the lock sees everything the previous holder has numbered.
 func (l *Log) numberOnce(ctx context.Context, ws string) (n int64, err error) {
 	gate := l.gates.of(ws)
 	select {
@@ -102,8 +102,8 @@ func (l *Log) numberOnce(ctx context.Context, ws string) (n int64, err error) {
 
 // TakeTurn makes the transactions that call it for one workspace wait for each
 // other until they have ended, for rules about all rows of a workspace. On
-// SQLite they do so anyway. What tx reads afterwards it reads as the one
-// before has left it.
+// SQLite they do so anyway. tx then reads the state that the previous one has
+// left.
 func (l *Log) TakeTurn(ctx context.Context, tx *db.Tx, ws string) error {
 	if l.db.Dialect() == db.SQLite {
 		return nil

@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// The newest event of each workspace stays: a reader must learn where the log ends.
+	// The newest event of each workspace stays, because readers must learn where the
+	// log ends.
 	newestBefore = `SELECT e.* FROM event_counters AS c CROSS JOIN LATERAL
 		(SELECT * FROM events WHERE ws = c.ws AND seq IS NOT NULL ORDER BY seq DESC LIMIT 1) AS e WHERE e.id < $1`
 	// An event may have a number above those that were stored later. Numbers must have no
@@ -19,12 +20,12 @@ const (
 		WHERE events.ws = gone.ws AND events.seq < gone.last AND events.id >= $1`
 	selectPageEnd = `SELECT coalesce(max(ws), '') FROM (SELECT ws FROM event_counters WHERE ws > $1 ORDER BY ws LIMIT $2) AS page`
 	counterPage   = 500
-	// The ids tell quarters only as well as somebody moved them ahead in time.
+	// The ids show quarters only if they were advanced in time.
 	selectYoungestPostgres = `SELECT coalesce(max(at), 0) FROM (SELECT at FROM events WHERE id < $1 ORDER BY id DESC LIMIT 1000) AS last`
 )
 
-// Parts are those in which PostgreSQL keeps events: quarters of the time at which they were
-// stored.
+// Parts describes the partition of events on PostgreSQL: by quarters of the time at which
+// they were stored.
 func Parts(d *db.DB) db.Parts {
 	return db.Parts{
 		DB: d, Table: "events", By: "id", Key: "id", NIDs: true, Months: 3, Sequence: "events_id_seq", Keep: newestBefore,
@@ -35,9 +36,9 @@ func Parts(d *db.DB) db.Parts {
 	}
 }
 
-// dropParts removes the quarters that ended before a moment, and reports whether there were
-// any. It also tells before which moment events go one by one: those of before there were
-// quarters.
+// dropParts drops the quarters that ended before a moment, and reports whether there were
+// any. It also returns the moment before which events are removed one by one: those from
+// before quarters were kept.
 func dropParts(ctx context.Context, d *db.DB, before time.Time) (gone bool, single time.Time, err error) {
 	p, young := Parts(d), before.UnixMilli()
 	end, past, err := p.Until(ctx, db.NIDAt(before))
@@ -63,7 +64,8 @@ func dropParts(ctx context.Context, d *db.DB, before time.Time) (gone bool, sing
 	return gone, before, err
 }
 
-// closeGaps removes what is behind a gap once the events before an id are gone.
+// closeGaps removes the rows behind a gap once the events before an id are
+// gone.
 func closeGaps(ctx context.Context, q db.Querier, end int64) error {
 	for ws := ""; ; {
 		if _, err := q.Exec(ctx, deleteBelowPostgres, end, ws, counterPage); err != nil {

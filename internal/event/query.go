@@ -8,8 +8,8 @@ import (
 )
 
 // WholeWorkspace returns the caller's workspace, or a fault when the caller is
-// limited to projects: events speak of the workspace as a whole, and would
-// tell such a caller about projects that do not exist for it.
+// limited to projects: events concern the workspace as a whole, and would tell
+// such a caller about projects that do not exist for it.
 func WholeWorkspace(ctx context.Context) (string, error) {
 	c := web.CallerFrom(ctx)
 	if len(c.Projects) > 0 {

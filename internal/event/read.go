@@ -15,7 +15,7 @@ import (
 // Both are 0 while nothing has happened.
 type Range struct{ Oldest, Newest int64 }
 
-// Range tells which events of a workspace are kept.
+// Range returns which events of a workspace are kept.
 func (l *Log) Range(ctx context.Context, ws string) (Range, error) {
 	if err := l.number(ctx, ws); err != nil {
 		return Range{}, err
@@ -31,8 +31,8 @@ func findRange(ctx context.Context, q db.Querier, ws string) (Range, error) {
 	return r, nil
 }
 
-// Since tells which of some subjects have an event of some types after a number.
-// Everything that was committed when it is called counts.
+// Since returns which of some subjects have an event of some types after a
+// number. Everything committed before the call counts.
 func (l *Log) Since(ctx context.Context, ws string, after int64, types Filter, subjects []string) (map[string]bool, error) {
 	if err := l.numberAll(ctx, ws); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (l *Log) Since(ctx context.Context, ws string, after int64, types Filter, s
 }
 
 // Number finds the number of an event by its type, subject, time and data; 0 when
-// the log does not have it, or not any more.
+// the log does not have it, or no longer.
 func (l *Log) Number(ctx context.Context, e Event) (int64, error) {
 	if err := l.numberAll(ctx, e.Workspace); err != nil {
 		return 0, err
@@ -69,11 +69,11 @@ func (l *Log) Number(ctx context.Context, e Event) (int64, error) {
 	return seq, db.Wrap("find event", err)
 }
 
-// Query asks for events of a workspace after a number. Types and Where pick by
-// what the reader sees.
+// Query asks for events of a workspace after a number. Types and Where select
+// by what the reader sees.
 type Query struct {
 	Workspace string
-	Reader    web.Caller // nobody by default: then all is withheld that is not for everybody
+	Reader    web.Caller // unknown by default: then everything that is not for everybody is withheld
 	After     int64      // 0: from the oldest that is kept
 	Limit     int        // events wanted at most
 	Types     Filter
@@ -85,9 +85,9 @@ func (q *Query) narrowed() bool { return len(q.Types) > 0 || q.Where != nil }
 
 func (q *Query) picks(it *Item) bool { return q.Types.Match(it.Type) && q.Where.Match(it) }
 
-// Batch is what a Query found. Next is the number to go on after: the last one
-// looked at, whether it was picked or not. HasMore says that the log went on
-// behind it; a batch may be empty and yet have more.
+// Batch is the result of a Query. Next is the number to continue after: the
+// last one looked at, whether it was selected or not. HasMore means that the
+// log continued behind it; a batch may be empty and still have more.
 type Batch struct {
 	Items   []Item
 	Next    int64
@@ -106,7 +106,7 @@ func (l *Log) Read(ctx context.Context, q Query) (Batch, error) {
 		return Batch{}, err
 	}
 	b, err := l.read(ctx, l.db, q)
-	// Numbers have no gap: whoever gets the next one has missed nothing.
+	// Numbers have no gap: a reader who gets the next one has missed nothing.
 	if err != nil || q.After == 0 || b.first == q.After+1 {
 		return b, err
 	}
@@ -120,7 +120,7 @@ func (l *Log) Read(ctx context.Context, q Query) (Batch, error) {
 	return b, nil
 }
 
-// read reads without looking at the range. One event more than wanted tells
+// read reads without looking at the range. One event more than wanted shows
 // whether there is more.
 func (l *Log) read(ctx context.Context, v db.Querier, q Query) (Batch, error) {
 	budget := q.Limit

@@ -11,10 +11,10 @@ import (
 const replaceOne = `UPDATE events SET type = $3, subject = $4, revision = 0, actor = $5, request_id = '', data = '', subject_key = $6, actor_key = $7
 	WHERE ws = $1 AND seq = $2`
 
-// Replace puts another event in the place of those after a number that is picks,
-// each with its number and its time: what they told of was taken out whole, and
-// the numbers have no gap. It is for what was never more than a show; a person is
-// forgotten by Forget. It may be called again.
+// Replace replaces the events after a number that is selects by other events,
+// each with its number and its time: what they were about was removed whole, and
+// the numbers must have no gap. It is for demo data; Forget forgets a person. It
+// can be repeated.
 func (l *Log) Replace(ctx context.Context, ws string, after int64, by Event, is func(Item) bool) error {
 	if err := l.numberAll(ctx, ws); err != nil {
 		return err

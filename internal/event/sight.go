@@ -9,7 +9,7 @@ import (
 // withheld stands in the place of an actor whom the reader may not know.
 const withheld = "withheld"
 
-// Veil says of which events not everybody may know who did them. The zero value
+// Veil says for which events not everybody may know the actor. The zero value
 // withholds nothing.
 type Veil struct {
 	Scope string // who has it sees every actor
@@ -41,7 +41,7 @@ type sight struct {
 	all  bool
 }
 
-// see is the sight of a reader; nobody sees what is not for all.
+// see is the view of a reader; an unknown one sees only what is for everybody.
 func (l *Log) see(reader web.Caller) sight {
 	v := l.cfg.Veil
 	return sight{veil: v, self: reader.DID, all: v.Scope == "" || reader.May(v.Scope)}

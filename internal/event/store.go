@@ -9,10 +9,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// The two inserts differ: SQLite has one writer and numbers at once, on
-// PostgreSQL whoever reads does, so that writers never wait for each other.
-// VALUES and not SELECT: SQLite keeps the rows of a SELECT from the table it
-// inserts into in a table of their own first.
+// The two inserts differ: SQLite has one writer and numbers at once; on
+// PostgreSQL readers do, so that writers never wait for each other. VALUES and
+// not SELECT, because SQLite first copies the rows of a SELECT from the table
+// it inserts into.
 const (
 	insertNumbered = `INSERT INTO events (ws, seq, type, subject, revision, actor, request_id, at, data, subject_key, actor_key)
 		VALUES ($1, coalesce((SELECT max(seq) FROM events WHERE ws = $1), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`

@@ -14,11 +14,11 @@ import (
 
 const (
 	streamChunk = 200  // events read and sent at once
-	farReaders  = 4    // streams that read what lies far back, at once
+	farReaders  = 4    // streams that read old events at the same time
 	retryMillis = 2000 // how long a client waits before it connects again
 )
 
-// errGone says that the client does not read any more.
+// errGone means that the client no longer reads.
 var errGone = errors.New("client has left the stream")
 
 // serveStream is GET /v1/events.
@@ -40,14 +40,14 @@ func (l *Log) serveStream(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	// A revocation up to here is behind the position the stream begins at: it
-	// will not meet the event that tells of it.
+	// A revocation up to here is before the position at which the stream
+	// begins: it will not meet the event about it.
 	if err := l.cfg.StillAllowed(ctx, true); err != nil {
 		return err
 	}
 	web.LeavePlace(ctx) // it waits more than it works; its own caps bound it
 	s := &stream{log: l, w: w, rc: http.NewResponseController(w), query: q}
-	if r.Method == http.MethodHead { // nobody would read the stream
+	if r.Method == http.MethodHead { // there is no body to stream
 		s.head()
 		return nil
 	}
@@ -115,11 +115,11 @@ type stream struct {
 	log   *Log
 	w     http.ResponseWriter
 	rc    *http.ResponseController
-	query Query // After moves on with what was sent
+	query Query // After advances with what was sent
 	buf   []byte
 }
 
-// run sends what the log holds and then what comes, until somebody leaves. It
+// run sends what the log holds and then new events, until one side leaves. It
 // never returns before a close event was sent or the client was gone.
 func (s *stream) run(ctx context.Context, sub *Subscription, held Range) error {
 	if err := s.open(held); err != nil {
@@ -164,7 +164,8 @@ func (s *stream) open(held Range) error {
 	misplaced := held.check(s.query.After) != nil
 	s.buf = fmt.Appendf(s.buf, "retry: %d\n", retryMillis)
 	if !misplaced {
-		// A client cut off before the first event knows where to go on.
+		// A client that is cut off before the first event knows where to
+		// continue.
 		s.buf = fmt.Appendf(s.buf, "id: %d\n", s.query.After)
 	}
 	s.buf = append(s.buf, '\n')
@@ -183,7 +184,7 @@ func (s *stream) head() {
 	s.w.WriteHeader(http.StatusOK)
 }
 
-// gap tells the client what it will not get and moves to where it goes on.
+// gap tells the client what it will not get and moves to where it continues.
 func (s *stream) gap(held Range) {
 	after := s.query.After
 	reason := "expired"
@@ -277,7 +278,8 @@ func (s *stream) send(ctx context.Context, b Batch) error {
 		if !b.HasMore {
 			return nil
 		}
-		// A long way without a match: whoever is cut off goes on from here.
+		// A long way without a match: a client that is cut off continues from
+		// here.
 		s.position()
 	}
 	return s.flush()
@@ -291,11 +293,11 @@ func (s *stream) beat() error {
 	return s.flush()
 }
 
-// position tells the client where it is, with no event.
+// position tells the client its position, without an event.
 func (s *stream) position() { s.buf = fmt.Appendf(s.buf, "id: %d\n\n", s.query.After) }
 
-// fail ends the stream after an error: a refusal is told by why the caller is
-// no longer let in, anything else is for the log and a reason to connect again.
+// fail ends the stream after an error: for a refusal the client is told why it
+// is no longer admitted, anything else is logged and a reason to reconnect.
 func (s *stream) fail(ctx context.Context, err error) error {
 	if errors.Is(err, errGone) || ctx.Err() != nil {
 		return errGone

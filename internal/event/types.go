@@ -10,7 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Type is one of the events that are announced.
+// Type describes a type of event.
 type Type api.EventType
 
 // types are the events of all areas. Whoever appends an event of a new type
@@ -147,7 +147,7 @@ var types = []Type{
 	{"webhook.secret_rotated", "A webhook has a new secret."},
 }
 
-// Types lists the types of events there are, those of an area together.
+// Types lists all types of events, grouped by area.
 func Types() []Type { return slices.Clone(types) }
 
 // typeList is the answer of /v1/events/types.

@@ -35,8 +35,8 @@ var facts = map[string]rql.Kind{
 	"wrong": rql.Number,
 }
 
-// kindOf tells filters which fields there are. What is inside the objects of
-// data nobody lists.
+// kindOf describes the fields for filters. The contents of the objects of data
+// are not declared.
 func kindOf(p rql.Path) (rql.Kind, error) {
 	kind, known := members[p[0]]
 	if p[0] != "data" || len(p) == 1 {
@@ -56,15 +56,15 @@ func kindOf(p rql.Path) (rql.Kind, error) {
 	return 0, rql.ErrUnknown
 }
 
-// Where picks events by what they show, in the filter language of lists. Nil
-// picks all.
+// Where selects events by what they show, in the filter language of lists. Nil
+// selects all.
 type Where struct {
 	expr *rql.Expr
 	data bool // it looks into the data
 }
 
-// ParseWhere reads a filter, which stands at pointer in the request. An empty
-// text is nil. Faults: INVALID_FILTER, UNKNOWN_FIELD.
+// ParseWhere reads a filter, which is at pointer in the request. An empty text
+// is nil. Faults: INVALID_FILTER, UNKNOWN_FIELD.
 func ParseWhere(text, pointer string) (*Where, error) {
 	if text == "" {
 		return nil, nil
@@ -106,8 +106,8 @@ func (w *Where) Match(it *Item) bool {
 	return w.expr.Match(doc)
 }
 
-// given is a filter in a query. An empty one is refused: it is a value
-// somebody does not have, and would pick everything.
+// given is a filter in a query. An empty one is refused: it is probably a
+// missing value, and would select everything.
 type given string
 
 // UnmarshalText reads the parameter.

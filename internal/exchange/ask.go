@@ -8,7 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// MayAll wants scopes beyond the one of the route.
+// MayAll requires scopes besides the one of the route.
 func MayAll(ctx context.Context, scopes ...string) error {
 	caller := web.CallerFrom(ctx)
 	for _, scope := range scopes {
@@ -19,8 +19,8 @@ func MayAll(ctx context.Context, scopes ...string) error {
 	return nil
 }
 
-// InBody moves the pointers of a fault from the query to the body: an order
-// says there what a list is asked for by parameters.
+// InBody moves the pointers of a fault from the query to the body, where an
+// order has what lists take as parameters.
 func InBody(err error) error {
 	f := fault.As(err)
 	if f == nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// CellLife is how long the cells of an import are kept: people look at what was
-// wrong, mend their file and send it again. They hold personal data.
+// CellLife is how long the cells of an import are kept, so that people can look
+// at the mistakes, correct their file and send it again. They hold personal
+// data.
 const CellLife = 24 * time.Hour
 
 const (
@@ -24,20 +25,21 @@ const (
 	expireCellsText = `DELETE FROM transfer_cells WHERE (job, line) IN (SELECT job, line FROM transfer_cells WHERE at < $1 ORDER BY at LIMIT $2)`
 )
 
-// Column is a column of a file that is imported.
+// Column is a column of an imported file.
 type Column struct {
 	Name string `json:"name"`
 	Path string `json:"path,omitzero"` // into the record; "" for one that is left out
 }
 
-// Cells are those of some rows of a file.
+// Cells are the cells of some rows of a file.
 type Cells struct {
 	Columns  []Column
 	Rows     map[int64][]string // by line
 	From, To int64              // the lines it is about
 }
 
-// InsertCells keeps the cells of rows that a job works on. Columns are kept once.
+// InsertCells stores the cells of rows that a job works on. Columns are stored
+// once.
 func (s *Service) InsertCells(ctx context.Context, tx *db.Tx, job string, c Cells) error {
 	ws, at := web.CallerFrom(ctx).Workspace, s.now().UnixMilli()
 	head, err := web.Encode(c.Columns)
@@ -59,7 +61,7 @@ func (s *Service) InsertCells(ctx context.Context, tx *db.Tx, job string, c Cell
 	return db.Wrap("keep cells", err)
 }
 
-// FindCells reads what is kept of the rows from one line to another.
+// FindCells reads the stored cells of the rows from one line to another.
 func FindCells(ctx context.Context, q db.Querier, job string, from, to int64) (Cells, error) {
 	out := Cells{Rows: map[int64][]string{}, From: from, To: to}
 	rows, err := q.Query(ctx, selectCellsText, job, from, to)

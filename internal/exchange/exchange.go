@@ -35,7 +35,7 @@ const (
 type Config struct {
 	DB      *db.DB
 	Jobs    *job.Service
-	Flights *file.Flights // nil where nobody is told of an erasure
+	Flights *file.Flights // nil where nobody is told about erasures
 	Now     func() time.Time
 }
 
@@ -55,20 +55,20 @@ func New(cfg Config) *Service {
 	return &Service{db: cfg.DB, jobs: cfg.Jobs, flights: cfg.Flights, now: cfg.Now}
 }
 
-// Order is an import, an export or a migration that was asked for.
+// Order is an import, an export or a migration with its parameters.
 type Order struct {
 	Job       string // its id, which is the order's too
 	Workspace string
 	Kind      string // of the job
 	About     int64  // number of the survey that is exported; 0 for twins
 	File      string // id; "" without one
-	Path      string // where its readers find it; {id} stands for the id
+	Path      string // its address for readers; {id} is replaced by the id
 	CreatedAt int64  // ms
 
 	settings, counts string // JSON
 }
 
-// Read decodes what was asked for, and how far it has come.
+// Read decodes the parameters and the progress.
 func (o *Order) Read(settings, counts any) error {
 	if err := errors.Join(json.Unmarshal([]byte(o.settings), settings), json.Unmarshal([]byte(o.counts), counts)); err != nil {
 		return fmt.Errorf("read order %s: %w", o.Job, err)
@@ -76,8 +76,8 @@ func (o *Order) Read(settings, counts any) error {
 	return nil
 }
 
-// Begin enqueues the job of an order of the caller and keeps what it was asked
-// for: in the order only, where Forget finds it.
+// Begin enqueues the job of an order of the caller and stores its parameters:
+// in the order only, where Forget finds them.
 func (s *Service) Begin(ctx context.Context, tx *db.Tx, o Order, settings any) (web.Reply[job.Job], error) {
 	return s.begin(ctx, tx, &o, settings)
 }
@@ -99,7 +99,7 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, o *Order, settings any) 
 	return s.jobs.Accepted(ctx, tx, id)
 }
 
-// BeginExport is Begin for an order with a file that is to be written. Faults:
+// BeginExport is Begin for an order with a file to write. Faults:
 // TOO_MANY_FILES.
 func (s *Service) BeginExport(ctx context.Context, tx *db.Tx, o Order, settings any) (web.Reply[job.Job], error) {
 	o.File = db.NewID()
@@ -122,7 +122,7 @@ func AddFile(ctx context.Context, tx *db.Tx, f *file.File) error {
 	return file.Insert(ctx, tx, f)
 }
 
-// SaveCounts keeps how far the order of a job has come.
+// SaveCounts stores the progress of a job's order.
 func SaveCounts(ctx context.Context, tx *db.Tx, job string, counts any) error {
 	text, err := web.Encode(counts)
 	if err != nil {
@@ -131,7 +131,7 @@ func SaveCounts(ctx context.Context, tx *db.Tx, job string, counts any) error {
 	return updateCounts(ctx, tx, job, string(text))
 }
 
-// Of is the order of a run, decoded as by Read.
+// Of returns the order of a run, decoded as by Read.
 func (s *Service) Of(ctx context.Context, r *job.Run, settings, counts any) (*Order, error) {
 	o, err := find(ctx, s.db, web.CallerFrom(ctx).Workspace, r.ID)
 	if err != nil {
@@ -143,8 +143,8 @@ func (s *Service) Of(ctx context.Context, r *job.Run, settings, counts any) (*Or
 	return o, o.Read(settings, counts)
 }
 
-// Look reads an order of a kind that the caller may know of: its job says so.
-// The order is nil when there is none.
+// Look reads an order of a kind that the caller may know, which its job
+// determines. The order is nil when there is none.
 func (s *Service) Look(ctx context.Context, kind, id string) (job.Job, *Order, error) {
 	j, err := s.jobs.Get(ctx, id)
 	if fault.KindOf(err) == fault.NotFound || err == nil && j.Kind != kind {

@@ -14,16 +14,16 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// uploadLife is how long a file may arrive before what is there of it goes.
+// uploadLife is how long an upload may take before its parts are removed.
 const uploadLife = 6 * time.Hour
 
-// condemnedLife is how long a condemned file stays for those who are being sent
-// it, if nobody buries it before.
+// condemnedLife is how long a condemned file stays for downloads in progress,
+// if it is not removed before.
 const condemnedLife = time.Hour
 
 // Expire removes orders that were made before a time, the oldest first, each
 // after its report. It removes at most limit rows and reports how many. Call it
-// until it removes none. Their files are gone long before.
+// until it removes none. Their files were removed long before.
 func (s *Service) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
 	id, err := oldest(s.db.QueryRow(ctx, oldestText, before.UnixMilli()))
 	if err != nil || id == "" {
@@ -35,10 +35,10 @@ func (s *Service) Expire(ctx context.Context, before time.Time, limit int) (int,
 	return remove(ctx, s.db, id)
 }
 
-// ExpireFiles removes files nobody needs any more: of exports that were
-// written last and of dry runs that ended before a time, of imports whose job is
-// over, what is left of uploads that were broken off, and cells of reports. It removes at most limit pieces and reports how
-// much went. Call it until it removes none.
+// ExpireFiles removes files that are no longer needed: of exports that were last written
+// and of dry runs that ended before a time, of imports whose job is over, the remains of
+// broken uploads, and cells of reports. It removes at most limit pieces and reports how
+// many. Call it until it removes none.
 func (s *Service) ExpireFiles(ctx context.Context, before time.Time, limit int) (int, error) {
 	if n, err := s.expireCells(ctx, limit); err != nil || n > 0 {
 		return n, err
@@ -59,8 +59,8 @@ func (s *Service) ExpireFiles(ctx context.Context, before time.Time, limit int) 
 	return file.Remove(ctx, s.db, id, limit)
 }
 
-// Condemn has nobody find the files of exports of a workspace, in the
-// transaction that erases somebody who may be in them. A writer learns it by
+// Condemn makes the files of exports of a workspace impossible to find, in the
+// transaction that erases a person who may be in them. A writer learns of it by
 // file.ErrGone.
 func (s *Service) Condemn(ctx context.Context, tx *db.Tx, ws string) error {
 	_, err := tx.Exec(ctx, condemnText, ws, s.now().UnixMilli())
@@ -68,10 +68,10 @@ func (s *Service) Condemn(ctx context.Context, tx *db.Tx, ws string) error {
 }
 
 // Forget removes condemned files of a workspace, those of imports that are over,
-// and what its finished exports and migrations looked for: somebody was erased,
-// and may be in them. left says that some are still being sent.
+// and the parameters of its finished exports and migrations, because an erased
+// person may be in them. left reports that some are still being sent.
 func (s *Service) Forget(ctx context.Context, ws string) (left bool, err error) {
-	if _, err := s.db.Exec(ctx, condemnImportsText, ws); err != nil { // nobody is sent one
+	if _, err := s.db.Exec(ctx, condemnImportsText, ws); err != nil { // these are not downloaded
 		return false, fmt.Errorf("condemn imports: %w", err)
 	}
 	if _, err := s.db.Exec(ctx, forgetCellsText, ws); err != nil {
@@ -95,8 +95,8 @@ func (s *Service) Forget(ctx context.Context, ws string) (left bool, err error) 
 	}
 }
 
-// ForgetAbout removes the files of all exports about one thing: a part of it
-// was taken out. What is being sent goes later.
+// ForgetAbout removes the files of all exports about one thing, because a part
+// of it was removed. Files that are being sent are removed later.
 func (s *Service) ForgetAbout(ctx context.Context, ws string, about int64) error {
 	now := s.now()
 	if _, err := s.db.Exec(ctx, condemnAboutText, ws, now.UnixMilli(), about); err != nil {
@@ -109,7 +109,7 @@ func (s *Service) ForgetAbout(ctx context.Context, ws string, about int64) error
 // searched are the settings of an order that people wrote to find records.
 var searched = []string{"filter", "near"}
 
-// blank takes out of an order what it looked for.
+// blank removes the parameters from an order.
 func (s *Service) blank(ctx context.Context, o *Order) error {
 	var settings map[string]jsontext.Value
 	if err := json.Unmarshal([]byte(o.settings), &settings); err != nil {

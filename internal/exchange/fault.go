@@ -24,8 +24,8 @@ func FileFault(err error) error {
 		With(fault.Field{Pointer: pointer, Code: e.Code, Detail: e.Detail})
 }
 
-// Refusal is a fault that another attempt cannot mend: one of the row, not of the
-// store. It is nil for other errors.
+// Refusal is a fault that another attempt would not fix: one of the row, not of
+// the store. It is nil for other errors.
 func Refusal(err error) *fault.Error {
 	f := fault.As(err)
 	if f == nil || f.Kind == fault.Internal || f.Kind == fault.Unavailable {
@@ -34,11 +34,10 @@ func Refusal(err error) *fault.Error {
 	return f
 }
 
-// MaxFields is how many wrong fields, and how many warnings, of one row a report
-// keeps.
+// MaxFields limits the wrong fields, and the warnings, of one row in a report.
 const MaxFields = 20
 
-// Fields are those of a row that a report keeps.
+// Fields returns the fields of a row for a report.
 func Fields(all []fault.Field) []api.Field {
 	var out []api.Field
 	for _, d := range all[:min(len(all), MaxFields)] {
@@ -48,7 +47,7 @@ func Fields(all []fault.Field) []api.Field {
 	return out
 }
 
-// Problem is a fault in a report.
+// Problem renders a fault for a report.
 func Problem(f *fault.Error) *api.BatchProblem {
 	return &api.BatchProblem{Code: f.Code, Message: f.Message, Status: web.Status(f.Kind), Errors: Fields(f.Fields)}
 }

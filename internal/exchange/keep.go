@@ -17,9 +17,9 @@ const maxKept = 20
 
 const oldKeptText = `SELECT id FROM transfer_files WHERE ws = $1 AND kind = 'kept' ORDER BY at DESC, id DESC LIMIT 1 OFFSET $2`
 
-// Keep has the file of a dry run stay for a day, so that the same file can be
-// imported without being sent again. It goes when somebody is erased who may
-// be in it.
+// Keep keeps the file of a dry run for a day, so that it can be imported
+// without being sent again. It is removed when a person is erased who may be in
+// it.
 func (s *Service) Keep(ctx context.Context, o *Order) error {
 	f, err := file.Find(ctx, s.db, o.File)
 	if err != nil || f == nil || f.Job != o.Job {
@@ -43,8 +43,8 @@ func (s *Service) Keep(ctx context.Context, o *Order) error {
 	}
 }
 
-// Again begins an import of the file that a dry run of the caller has kept. It
-// belongs to the import from then on. Faults: DRY_RUN_ONLY, FILE_GONE.
+// Again begins an import of the file that a dry run of the caller has kept. The
+// file then belongs to the import. Faults: DRY_RUN_ONLY, FILE_GONE.
 func (s *Service) Again(ctx context.Context, tx *db.Tx, dry Listed, o Order, settings any) (web.Reply[job.Job], error) {
 	var none web.Reply[job.Job]
 	if dry.Of.CreatedBy != web.CallerFrom(ctx).DID {

@@ -12,18 +12,18 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// AboutList says to readers of the reference how orders are listed.
+// AboutList describes lists of orders for the reference.
 const AboutList = "Newest first. Follow hasMore: with status a page looks at 1,000 of them and may be short. Keys limited to projects see their own."
 
-// listBudget is how many orders a page looks at: their status is that of their
-// jobs, which no index of orders has.
+// listBudget limits how many orders a page looks at: their status is that of
+// their jobs, which no index of orders has.
 const listBudget = 1000
 
 // listStep is how many it reads at once at least, so that a page takes few
 // queries.
 const listStep = 100
 
-// Listing says which orders a list has.
+// Listing says which orders a list contains.
 type Listing struct {
 	Kind    string // of the job
 	About   int64  // as in Order
@@ -45,8 +45,8 @@ type Listed struct {
 	Until time.Time  // when the file goes
 }
 
-// List serves a page of the orders that the caller may know of; item makes of
-// each what its readers see. Faults: INVALID_PARAMETER, INVALID_CURSOR.
+// List serves a page of the orders that the caller may know; item renders each
+// for its readers. Faults: INVALID_PARAMETER, INVALID_CURSOR.
 func List[T any](ctx context.Context, s *Service, of Listing, in *ListQuery, item func(Listed) (T, error)) (web.Reply[web.Page[T]], error) {
 	var c fault.Checks
 	in.Size(&c)

@@ -18,10 +18,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Upload stores the body of a request, at most so many bytes, and returns the
-// file, which belongs to no job yet. It reads as slowly as the client sends, so
-// it gives the place of the request back first. When it fails nothing is left;
-// after a crash the sweep removes what is. Faults: TOO_MANY_FILES,
+// Upload stores the body of a request, up to a limit, and returns the file,
+// which belongs to no job yet. It reads as slowly as the client sends, so it
+// first gives back the request's place. When it fails nothing is left; after a
+// crash the sweep removes the remains. Faults: TOO_MANY_FILES,
 // UNSUPPORTED_ENCODING, BODY_REQUIRED, BODY_TOO_LARGE, BODY_TOO_SLOW,
 // BODY_UNREADABLE.
 func (s *Service) Upload(w http.ResponseWriter, r *http.Request, most int64) (*file.File, error) {
@@ -32,7 +32,7 @@ func (s *Service) Upload(w http.ResponseWriter, r *http.Request, most int64) (*f
 	}
 	web.LeavePlace(ctx)
 	if r.ContentLength > most {
-		w.Header().Set("Connection", "close") // nobody waits for the rest
+		w.Header().Set("Connection", "close") // the rest is not read
 		return nil, bodyTooLarge(most)
 	}
 	f := &file.File{ID: db.NewID(), Workspace: web.CallerFrom(ctx).Workspace, Kind: file.Upload, At: s.now().UnixMilli()}
@@ -50,8 +50,8 @@ func (s *Service) Upload(w http.ResponseWriter, r *http.Request, most int64) (*f
 }
 
 // Take answers a request whose body is the file to import: it stores the file,
-// and begin begins the import of it. A request that is sent again is answered
-// with the first job, if it sent the same file.
+// and begin begins its import. A repeated request is answered with the first
+// job, if it sent the same file.
 func Take[T any](s *Service, w http.ResponseWriter, r *http.Request, most int64, begin func(f *file.File) (web.Reply[T], error)) error {
 	f, err := s.Upload(w, r, most)
 	if err != nil {
@@ -63,7 +63,7 @@ func Take[T any](s *Service, w http.ResponseWriter, r *http.Request, most int64,
 		err = s.sameFile(ctx, strings.TrimPrefix(answer.Location, job.Path("")), f)
 	}
 	if err != nil || answer.Replayed {
-		_ = s.discard(ctx, f) // the sweep removes what is left
+		_ = s.discard(ctx, f) // the sweep removes the rest
 	}
 	if err != nil {
 		return err
@@ -71,8 +71,8 @@ func Take[T any](s *Service, w http.ResponseWriter, r *http.Request, most int64,
 	return writeAccepted(w, answer)
 }
 
-// discard removes an upload that came to nothing. The caller may have left; what
-// it sent must go all the same.
+// discard removes an unused upload. The caller may have left; the file must be
+// removed all the same.
 func (s *Service) discard(ctx context.Context, f *file.File) error {
 	return file.Drop(context.WithoutCancel(ctx), s.db, f.ID)
 }
@@ -96,14 +96,15 @@ func bodyFault(err error, most int64) error {
 	return fault.New(fault.Invalid, "BODY_UNREADABLE", "The body could not be read to its end.").Wrap(err)
 }
 
-// Received is what is kept of the file of an import, in the counts of its order.
+// Received is the stored data about the file of an import, in the counts of its
+// order.
 type Received struct {
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
 }
 
-// BeginImport is Begin for an order that works on an upload, which is its file
-// from then on. The counts of the order are the Received until it has others.
+// BeginImport is Begin for an order that works on an upload, which becomes its
+// file. The counts of the order are the Received until it has others.
 func (s *Service) BeginImport(ctx context.Context, tx *db.Tx, o Order, f *file.File, settings any) (web.Reply[job.Job], error) {
 	o.File = f.ID
 	j, err := s.begin(ctx, tx, &o, settings)

@@ -7,8 +7,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/file"
 )
 
-// Remove removes the order of a job with its report and its file, if it has any:
-// for a job that goes next. A file that is being sent ends.
+// Remove removes the order of a job with its report and its file, if it has any,
+// before the job itself is removed. A download of the file ends.
 func (s *Service) Remove(ctx context.Context, ws, id string) error {
 	o, err := find(ctx, s.db, ws, id)
 	if err != nil || o == nil {

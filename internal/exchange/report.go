@@ -8,7 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// Row is what became of one row of an import, or of one twin of a migration.
+// Row is the result of one row of an import, or of one twin of a migration.
 type Row struct {
 	Line int64
 	OK   bool
@@ -19,8 +19,8 @@ type Row struct {
 // by one.
 const many = 10
 
-// OR IGNORE spares the journal that SQLite keeps for a statement that could
-// fail half way; the count tells.
+// OR IGNORE avoids the journal that SQLite keeps for a statement that could
+// fail half way; the row count shows failures.
 const (
 	insertOne       = `INSERT INTO transfer_rows(job, line, ok, data) VALUES ($1, $2, $3, $4)`
 	tenRows         = `INTO transfer_rows(job, line, ok, data) VALUES ($1, $2, $3, $4), ($1, $5, $6, $7), ($1, $8, $9, $10), ($1, $11, $12, $13), ($1, $14, $15, $16), ($1, $17, $18, $19), ($1, $20, $21, $22), ($1, $23, $24, $25), ($1, $26, $27, $28), ($1, $29, $30, $31)`
@@ -68,7 +68,7 @@ func insertSome(ctx context.Context, tx *db.Tx, job string, rows []Row) error {
 	return err
 }
 
-// FindRow is the data of a row.
+// FindRow reads the data of a row.
 func FindRow(ctx context.Context, q db.Querier, job string, line int64) (string, error) {
 	var data string
 	if err := q.QueryRow(ctx, selectOne, job, line).Scan(&data); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// File is the file of an export whose job has a status, and until when it can
-// be read. It is nil when there is none to read.
+// File returns the file of an export whose job has a status, and until when it
+// can be read. It is nil when there is none to read.
 func (s *Service) File(ctx context.Context, o *Order, status job.Status) (f *file.File, until time.Time, err error) {
 	if status != job.Succeeded {
 		return nil, until, nil
@@ -29,10 +29,10 @@ func (s *Service) File(ctx context.Context, o *Order, status job.Status) (f *fil
 	return f, until, nil
 }
 
-// AboutFile says to readers of the reference how the file of an export is had.
+// AboutFile describes the download of an export's file for the reference.
 const AboutFile = "Ranges are served, so an interrupted download can continue where it stopped (`curl -C -`); texts are compressed for clients that accept gzip."
 
-// Download is what File found, and what those who read it are told.
+// Download is the result of File, with the information for its readers.
 type Download struct {
 	Status    job.Status
 	File      *file.File
@@ -40,7 +40,7 @@ type Download struct {
 	Name      string
 }
 
-// Send sends the file of an export, or the ranges of it that are asked for. Faults:
+// Send sends the file of an export, or the requested ranges of it. Faults:
 // EXPORT_NOT_READY, EXPORT_EXPIRED.
 func (s *Service) Send(w http.ResponseWriter, r *http.Request, d Download) error {
 	switch {

@@ -21,7 +21,7 @@ const (
 	fileText     = `UPDATE transfers SET file = $2 WHERE job = $1`
 	deleteText   = `DELETE FROM transfers WHERE job = $1`
 
-	// An export that nobody has begun to write stays.
+	// An export whose file is not begun stays.
 	condemnText = `UPDATE transfer_files SET kind = 'condemned', at = $2 WHERE ws = $1 AND kind = 'export'
 		AND (sha256 <> '' OR bytes > 0 OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = transfer_files.job AND j.status = 'running'))`
 	condemnImportsText = `UPDATE transfer_files SET kind = 'condemned', at = 0 WHERE ws = $1 AND kind IN ('import', 'kept')
@@ -46,8 +46,7 @@ func find(ctx context.Context, q db.Querier, ws, id string) (*Order, error) {
 	return o, db.Wrap("find order", err)
 }
 
-// listOver reads some orders of a workspace after one whose jobs have ended: what
-// was asked for.
+// listOver reads the parameters of some ended orders of a workspace after one.
 func listOver(ctx context.Context, q db.Querier, ws, after string) ([]Order, error) {
 	rows, err := q.Query(ctx, listOverText, ws, after)
 	return db.Collect(rows, err, "list orders", func(o *Order, row db.Row) error {

@@ -17,17 +17,17 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 )
 
-// Mark is how far a file is written. The state of an export has it in it.
+// Mark is the written part of a file. It is part of the state of an export.
 type Mark struct {
 	Pieces int64  `json:"pieces"`
 	Hash   []byte `json:"hash"` // its state
 }
 
-// Begun reports whether something of the file is stored.
+// Begun reports whether any of the file is stored.
 func (m *Mark) Begun() bool { return len(m.Hash) > 0 }
 
-// Writer writes the file of an export: Begin or Resume, then Add and Save by
-// turns. It is for one goroutine.
+// Writer writes the file of an export: Begin or Resume, then Add and Save in
+// turn. It is for one goroutine.
 type Writer struct {
 	s     *Service
 	run   *job.Run
@@ -46,7 +46,7 @@ func (s *Service) Writer(r *job.Run, o *Order, limit int64) *Writer {
 }
 
 // Begin makes the file empty, and forgets the state of earlier attempts. The
-// error is file.ErrGone when the file was taken away.
+// error is file.ErrGone when the file was removed.
 func (w *Writer) Begin(ctx context.Context) error {
 	w.sum.Reset()
 	w.file.Bytes, w.file.SHA256, w.pieces, w.packed = 0, "", 0, nil
@@ -67,7 +67,7 @@ func (w *Writer) Begin(ctx context.Context) error {
 	return err
 }
 
-// held is what is known of the file; file.ErrGone when it was taken away.
+// held reads the record of the file; file.ErrGone when it was removed.
 func (w *Writer) held(ctx context.Context) (*file.File, error) {
 	f, err := file.Find(ctx, w.s.db, w.file.ID)
 	if err == nil && f == nil {
@@ -76,7 +76,7 @@ func (w *Writer) held(ctx context.Context) (*file.File, error) {
 	return f, err
 }
 
-// Renew gives the export another file in the place of one that was taken away.
+// Renew gives the export another file to replace one that was removed.
 func (w *Writer) Renew(ctx context.Context) error {
 	f := file.File{ID: db.NewID(), Workspace: w.file.Workspace, Kind: file.Export, Job: w.file.Job, At: w.s.now().UnixMilli()}
 	err := w.s.db.InTx(ctx, func(tx *db.Tx) error {
@@ -92,8 +92,8 @@ func (w *Writer) Renew(ctx context.Context) error {
 	return err
 }
 
-// Resume goes on after what an earlier attempt stored. The error is
-// file.ErrGone when that was taken away.
+// Resume continues after what an earlier attempt stored. The error is
+// file.ErrGone when that was removed.
 func (w *Writer) Resume(ctx context.Context, m Mark) error {
 	u, ok := w.sum.(encoding.BinaryUnmarshaler)
 	if !ok {
@@ -109,8 +109,8 @@ func (w *Writer) Resume(ctx context.Context, m Mark) error {
 	return err
 }
 
-// Add takes the next bytes of the file, at the end the last. Save stores them,
-// with a state that has the mark in it.
+// Add takes the next bytes of the file, with end the last. Save stores them,
+// together with a state that contains the mark.
 func (w *Writer) Add(raw []byte, end bool) (m Mark, err error) {
 	if w.file.Bytes += int64(len(raw)); w.file.Bytes > w.limit {
 		return m, fault.New(fault.Invalid, "EXPORT_TOO_LARGE", fmt.Sprintf("The file would have more than %d bytes. Narrow the export.", w.limit))
@@ -138,14 +138,14 @@ func (w *Writer) Add(raw []byte, end bool) (m Mark, err error) {
 	return m, nil
 }
 
-// Bytes is how large the file is.
+// Bytes is the size of the file.
 func (w *Writer) Bytes() int64 { return w.file.Bytes }
 
 // SHA256 is the hash of the file, hexadecimal; "" before its end.
 func (w *Writer) SHA256() string { return w.file.SHA256 }
 
-// Save stores what was added together with the state it leads to, and how far
-// the order has come. The error is file.ErrGone when the file was taken away.
+// Save stores what was added together with the resulting state, and the
+// progress of the order. The error is file.ErrGone when the file was removed.
 func (w *Writer) Save(ctx context.Context, state, counts any) error {
 	w.file.At = w.s.now().UnixMilli()
 	err := w.s.db.InTx(ctx, func(tx *db.Tx) error {
@@ -166,8 +166,8 @@ func (w *Writer) Save(ctx context.Context, state, counts any) error {
 	return err
 }
 
-// End takes the error an export ends with. One that another attempt cannot mend
-// takes the file with it. A limit of the format is a fault: what did not fit it,
+// End takes the error an export ends with. If another attempt would not fix it,
+// the file is removed. A limit of the format becomes a fault: what did not fit,
 // and the member of the order that chose it.
 func (w *Writer) End(ctx context.Context, err error, what, member string) error {
 	if e := sheet.AsError(err); e != nil {

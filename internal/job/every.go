@@ -12,9 +12,8 @@ import (
 )
 
 // Every is work done once per interval, whatever the number of instances. The
-// intervals are counted from 1970 in UTC. A slot that passes while no instance
-// runs, or while the job before is still at work, is made up for by one job,
-// not by many.
+// intervals are counted from 1970 in UTC. One job makes up for all slots that
+// pass while no instance runs, or while the job before is still running.
 type Every struct {
 	Kind      string
 	Interval  time.Duration // at least a second
@@ -38,8 +37,8 @@ func (r *Runner) enqueuePeriodic(ctx context.Context) time.Duration {
 	return wait
 }
 
-// enqueueSlot makes the job of the slot now lies in, unless it was made. It
-// returns when to look again.
+// enqueueSlot makes the job of the present slot, unless it was made. It returns
+// when to look again.
 func (r *Runner) enqueueSlot(ctx context.Context, e Every, now time.Time) (time.Time, error) {
 	interval := e.Interval.Milliseconds()
 	slot := now.UnixMilli() / interval

@@ -29,7 +29,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Status is where a job stands.
+// Status is the state of a job.
 type Status string
 
 // The statuses. The last four are final.
@@ -45,7 +45,7 @@ const (
 // statuses are all of them.
 var statuses = []Status{Queued, Running, Succeeded, CompletedWithErrors, Failed, Cancelled}
 
-// Statuses are all there are, those that a job goes through first.
+// Statuses returns all statuses, in the order in which jobs pass through them.
 func Statuses() []Status { return slices.Clone(statuses) }
 
 // Final reports whether a job in this status is over.
@@ -62,18 +62,18 @@ const (
 // kindForm is how a kind is written.
 var kindForm = regexp.MustCompile(`^[a-z0-9]+([.-][a-z0-9]+)*$`)
 
-// Draft is a job to be. Workspace and creator are those of the caller in the
-// context.
+// Draft is a job to enqueue. Workspace and creator are those of the caller in
+// the context.
 type Draft struct {
 	Kind        string    // names the handler: "survey.export"
 	Payload     any       // what the handler needs, as JSON, at most 64 KiB
 	RunAt       time.Time // not before; now by default
 	MaxAttempts int       // 5 by default
 	Key         string    // when set, a second job of the kind with it is not made
-	About       string    // path of what it is about, at most 500 bytes; {id} stands for the id of the job
+	About       string    // path of its subject, at most 500 bytes; {id} is replaced by the id of the job
 }
 
-// Validate checks the parts that are always a mistake in the program.
+// Validate finds programming mistakes.
 func (d Draft) Validate() error {
 	switch {
 	case !kindForm.MatchString(d.Kind):
@@ -133,7 +133,7 @@ type Links struct {
 	About  string `json:"about,omitzero" doc:"Its subject: the import, export or migration, or the flags of the survey it checks." example:"/v1/imports/0198b3c6-3a5e-7c1f-9b64-2f3c5f0a7d11"`
 }
 
-// codeInternal is all that is told of a mistake of ours.
+// codeInternal is everything that is revealed about a mistake of ours.
 const codeInternal = "INTERNAL"
 
 // failure is what readers may know about err: a fault's words, or nothing.

@@ -9,8 +9,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// errLost says that another claim has the job now. Every write of a run names
-// its claim, so a run that lost its job changes nothing any more.
+// errLost means that another claim has the job now. Every write of a run names
+// its claim, so a run that lost its job can no longer change anything.
 var errLost = errors.New("the lease of the job is lost")
 
 const claimColumns = `nid, id, ws, kind, payload, state, attempts, max_attempts, cancel, created_by, caller, request_id, done, total, note`
@@ -39,7 +39,7 @@ type claim struct {
 	now, until int64
 }
 
-// claimDue takes the job of a line whose time came, or whose lease ran out,
+// claimDue claims the job of a line whose time came, or whose lease ran out,
 // first. It returns nil when there is none.
 func claimDue(ctx context.Context, tx *db.Tx, dialect db.Dialect, c claim) (*row, error) {
 	var found db.Row
@@ -90,8 +90,8 @@ type renewal struct {
 	changed  int // 1 when readers see something new
 }
 
-// extend keeps a claim and stores progress. It reports whether somebody asked to
-// cancel, and returns errLost when the claim is gone.
+// extend keeps a claim and stores progress. It reports whether cancelling was
+// requested, and returns errLost when the claim is gone.
 func extend(ctx context.Context, tx *db.Tx, h held, n renewal) (cancel bool, err error) {
 	err = tx.QueryRow(ctx, `UPDATE jobs SET due_at = $3, done = $4, total = $5, note = $6, revision = revision + $7
 		WHERE nid = $1 AND owner = $2 AND status = 'running' RETURNING cancel`,
@@ -99,7 +99,7 @@ func extend(ctx context.Context, tx *db.Tx, h held, n renewal) (cancel bool, err
 	return cancel, lost("extend lease", err)
 }
 
-// hold keeps a claim in a handler's own transaction, and with it the row: on
+// hold keeps a claim in a handler's own transaction, and locks its row: on
 // PostgreSQL nobody can take the job over before that transaction ends.
 func hold(ctx context.Context, tx *db.Tx, h held, until int64) error {
 	var nid int64

@@ -11,7 +11,7 @@ const (
 	deleteMade = `DELETE FROM jobs WHERE nid = $1 AND status NOT IN ('queued', 'running')`
 )
 
-// Made is a job by what it came from.
+// Made describes a job by its origin.
 type Made struct {
 	ID, Kind, By, Request string
 
@@ -21,7 +21,7 @@ type Made struct {
 // madePage is how many jobs are looked at together.
 const madePage = 200
 
-// Find lists the jobs of a workspace that is picks.
+// Find lists the jobs of a workspace that is selects.
 func (s *Service) Find(ctx context.Context, ws string, is func(Made) bool) ([]Made, error) {
 	var out []Made
 	for after := int64(0); ; {
@@ -41,8 +41,8 @@ func (s *Service) Find(ctx context.Context, ws string, is func(Made) bool) ([]Ma
 	}
 }
 
-// Remove removes a job that has ended, as if it had never been asked for. One that
-// has not stays.
+// Remove removes a job that has ended, as if it had never existed. One that has
+// not ended stays.
 func (s *Service) Remove(ctx context.Context, m Made) error {
 	_, err := s.cfg.DB.Exec(ctx, deleteMade, m.nid)
 	return db.Wrap("remove job", err)

@@ -11,11 +11,11 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// Handler does the work of one kind of job. The caller in ctx is who asked for
-// it. ctx ends when the job is cancelled, its lease is lost or the server
-// stops; the handler then returns soon, with any error. nil ends the job as
-// succeeded, or as Tally says. Any other error is a failed attempt: a fault of kind Invalid and
-// a Permanent error end the job, others have it tried again later.
+// Handler does the work of one kind of job. The caller in ctx is the one who asked for
+// it. ctx ends when the job is cancelled, its lease is lost or the server stops; the
+// handler must then return soon, with any error. nil ends the job as succeeded, or as
+// Tally says. Any other error is a failed attempt: a fault of kind Invalid and a
+// Permanent error end the job, after others it is tried again later.
 type Handler func(ctx context.Context, r *Run) error
 
 // Run is one attempt at a job, in the hands of its handler.
@@ -48,8 +48,8 @@ func (r *Run) Decode(v any) error {
 	return nil
 }
 
-// State reads what an earlier attempt saved last into v. It returns false when
-// nothing was saved. It does not see what this attempt saves.
+// State reads the last state saved by an earlier attempt into v. It returns
+// false when nothing was saved. It does not see what this attempt saves.
 func (r *Run) State(v any) (bool, error) {
 	if r.state == nil {
 		return false, nil
@@ -60,9 +60,8 @@ func (r *Run) State(v any) (bool, error) {
 	return true, nil
 }
 
-// Progress tells readers how far the work has come. It may be called often: it
-// is stored at most every 500 ms, and at the end. note is cut to 200
-// characters.
+// Progress reports the progress of the work. It may be called often: it is
+// stored at most every 500 ms, and at the end. note is cut to 200 characters.
 func (r *Run) Progress(done, total int64, note string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,7 +76,7 @@ func (r *Run) Progress(done, total int64, note string) {
 	}
 }
 
-// SetResult gives the job its result, stored as JSON of at most 64 KiB when
+// SetResult sets the result of the job, stored as JSON of at most 64 KiB when
 // the handler returns nil.
 func (r *Run) SetResult(v any) {
 	r.mu.Lock()
@@ -85,8 +84,8 @@ func (r *Run) SetResult(v any) {
 	r.result = v
 }
 
-// Tally tells how many parts of the work were done and how many were refused,
-// in all attempts. A handler that returns nil then ends the job as
+// Tally reports how many parts of the work were done and how many were refused,
+// in all attempts. If a handler then returns nil the job ends as
 // completedWithErrors when some were refused, and as failed when none was done.
 func (r *Run) Tally(done, refused int64) {
 	r.mu.Lock()
@@ -108,14 +107,14 @@ func (r *Run) ended() Status {
 }
 
 // Hold makes tx depend on the lease: it fails when another instance has taken
-// the job over, so what tx stores is stored by one attempt only. Call it first
-// in each transaction of a handler.
+// the job over, so only one attempt stores what tx stores. Call it first in
+// each transaction of a handler.
 func (r *Run) Hold(ctx context.Context, tx *db.Tx) error {
 	return hold(ctx, tx, r.held, r.until())
 }
 
-// Save is Hold, and keeps v as JSON for the attempt that goes on if this one
-// does not end. Store it with the chunk of work it tells of.
+// Save is Hold, and stores v as JSON for a later attempt to resume from. Store
+// it with the chunk of work it describes.
 func (r *Run) Save(ctx context.Context, tx *db.Tx, v any) error {
 	text, err := encode("state", v)
 	if err != nil {

@@ -17,11 +17,11 @@ type RunnerConfig struct {
 	Every    []Every            // enqueued by time
 	Workers  int                // jobs run at once here; one more than processors by default, at least 3; a workspace has all but one at most
 	Lease    time.Duration      // how long a silent run keeps its job; 25 s by default
-	Grace    time.Duration      // how long runs may go on when the server stops; 8 s by default
+	Grace    time.Duration      // how long runs may continue when the server stops; 8 s by default
 	Beat     time.Duration      // how often a run renews its lease; a third of it by default
 	Backoff  func(attempt int) time.Duration
-	// Alone says that no other process runs jobs of this store: a job that
-	// runs when Run begins was left by one that died, and goes on at once.
+	// Alone means that no other process runs jobs of this store: a job that is
+	// running when Run begins was left by one that died, and resumes at once.
 	Alone bool
 }
 
@@ -44,8 +44,8 @@ type Runner struct {
 	ended  chan line // a run of this line has ended
 }
 
-// NewRunner makes the Runner of the service's jobs. There is one per service:
-// a wake-up reaches one only.
+// NewRunner makes the Runner of the service's jobs. There must be one per
+// service: a wake-up reaches only one.
 func (s *Service) NewRunner(cfg RunnerConfig) (*Runner, error) {
 	if cfg.Workers <= 0 {
 		cfg.Workers = max(3, runtime.GOMAXPROCS(0)+1)
@@ -79,11 +79,11 @@ func (s *Service) NewRunner(cfg RunnerConfig) (*Runner, error) {
 	return &Runner{s: s, cfg: cfg, id: db.NewID(), turn: newTurns(cfg), ended: make(chan line, cfg.Workers)}, nil
 }
 
-// Run works until ctx ends. Then it claims nothing more, lets runs go on for
-// the grace, ends their contexts, and puts back what has not finished: queued,
-// with the attempt not counted. It returns when all runs have; one that does
-// not heed its context is left behind, and its job taken over after the lease.
-// Call it once.
+// Run works until ctx ends. Then it claims nothing more, lets runs continue for
+// the grace period, ends their contexts, and puts back what has not finished:
+// queued, with the attempt not counted. It returns when all runs have; one that
+// ignores its context is left behind, and its job is taken over after the
+// lease. Call it once.
 func (r *Runner) Run(ctx context.Context) {
 	if r.cfg.Alone {
 		for kind := range r.cfg.Handlers {
@@ -156,9 +156,10 @@ type claimed struct {
 	held held
 }
 
-// claim takes a job of the line that is next, or returns nil when somebody else
-// has those of the line in hand. Instances claim one after the other, and each
-// looks again whose turn it is: what was read before may have changed.
+// claim takes a job of the line that is next, or returns nil when other
+// instances are claiming those of the line. Instances claim one after the
+// other, and each checks again whose turn it is, because what was read before
+// may have changed.
 func (r *Runner) claim(ctx context.Context, now time.Time) (*claimed, line, error) {
 	r.claims++
 	c := claim{owner: r.id + "/" + strconv.Itoa(r.claims), now: now.UnixMilli(), until: now.Add(r.cfg.Lease).UnixMilli()}

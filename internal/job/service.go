@@ -16,7 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// system is the creator of jobs nobody asked for.
+// system is the creator of jobs that no caller asked for.
 const system = "system"
 
 // Config configures a Service. DB and Cursors are needed.
@@ -26,13 +26,14 @@ type Config struct {
 	Log     *slog.Logger     // discards by default
 	Now     func() time.Time // the clock of the store by default
 
-	// Publish tells other instances: of new work when id is "", of a cancelled
-	// job when it is the job's. They call Wake or CancelHere. It must not block.
+	// Publish tells other instances about new work when id is "", and about a
+	// cancelled job when it is the job's id. They call Wake or CancelHere. It
+	// must not block.
 	Publish func(id string)
 
-	// Record notes job.finished, job.completed_with_errors, job.failed and
-	// job.cancelled in the
-	// transaction that ends a job. The caller in ctx is who asked for it.
+	// Record appends job.finished, job.completed_with_errors, job.failed and
+	// job.cancelled in the transaction that ends a job. The caller in ctx is
+	// the one who asked for it.
 	Record func(ctx context.Context, tx *db.Tx, typ, subject string, revision int64) error
 }
 
@@ -65,8 +66,8 @@ func New(cfg Config) *Service {
 }
 
 // Share lets callers read jobs of a kind that they did not start: those for
-// whom may reports true, given what the job was asked for. Call it before the
-// first request.
+// which may returns true for the job's payload. Call it before the first
+// request.
 func (s *Service) Share(kind string, may func(ctx context.Context, payload []byte) bool) {
 	s.shared[kind] = may
 }
@@ -114,9 +115,9 @@ func (s *Service) Enqueue(ctx context.Context, tx *db.Tx, d Draft) (string, erro
 	return r.id, nil
 }
 
-// Accepted is the answer of a route whose work goes on in a job: 202, the
-// address of the job, and the job. The route vouches that the caller may know
-// of it; q is the transaction that has enqueued or found it.
+// Accepted is the answer of a route whose work continues in a job: 202, the
+// address of the job, and the job. The route has checked that the caller may
+// know it; q is the transaction that has enqueued or found it.
 func (s *Service) Accepted(ctx context.Context, q db.Querier, id string) (web.Reply[Job], error) {
 	r, err := findAny(ctx, q, web.CallerFrom(ctx).Workspace, id)
 	if err != nil {
@@ -136,7 +137,7 @@ func (s *Service) Get(ctx context.Context, id string) (Job, error) {
 	return r.job()
 }
 
-// Among reads those of some jobs that the caller may know of, without their
+// Among reads those of some jobs that the caller may know, without their
 // results.
 func (s *Service) Among(ctx context.Context, ids []string) (map[string]Job, error) {
 	c := web.CallerFrom(ctx)
@@ -156,9 +157,9 @@ func (s *Service) Among(ctx context.Context, ids []string) (map[string]Job, erro
 	return out, nil
 }
 
-// Show is Get for whoever started the job, may read it as one of its kind
-// (Share) or has the scope jobs:read. Anybody else gets SCOPE_MISSING, which
-// does not say whether there is such a job.
+// Show is Get for callers who started the job, may read it as one of its kind
+// (Share) or have the scope jobs:read. Anybody else gets SCOPE_MISSING, which
+// does not reveal whether there is such a job.
 func (s *Service) Show(ctx context.Context, id string) (Job, error) {
 	c := web.CallerFrom(ctx)
 	r, err := findAny(ctx, s.cfg.DB, c.Workspace, id)
@@ -177,19 +178,19 @@ func (s *Service) Show(ctx context.Context, id string) (Job, error) {
 	return Job{}, fault.New(fault.Forbidden, "SCOPE_MISSING", "Reading a job that you did not start needs the scope jobs:read.")
 }
 
-// Filter chooses jobs; empty members choose all.
+// Filter selects jobs; empty members select all.
 type Filter struct {
 	Status Status
 	Kind   string
 }
 
-// scanBudget is how many jobs one page looks at when an index does not give
-// exactly those it wants.
+// scanBudget limits how many jobs one page looks at when no index matches
+// exactly.
 const scanBudget = 1000
 
-// List gives at most limit jobs of the caller's workspace below a place, 0 for
-// the first page, newest first and without their results. next is the place of
-// the next page, 0 when there is none. A page may be short although next is
+// List returns at most limit jobs of the caller's workspace below a place, 0
+// for the first page, newest first and without their results. next is the place
+// of the next page, 0 when there is none. A page may be short although next is
 // set.
 func (s *Service) List(ctx context.Context, f Filter, below int64, limit int) (jobs []Job, next int64, err error) {
 	c := web.CallerFrom(ctx)
@@ -225,9 +226,9 @@ func (s *Service) List(ctx context.Context, f Filter, below int64, limit int) (j
 	return jobs, next, nil
 }
 
-// Cancel stops a job of the caller's workspace: a queued one at once, a
-// running one by its context, wherever it runs. It returns the job as it then
-// stands. The fault for one that has ended otherwise is JOB_FINISHED.
+// Cancel stops a job of the caller's workspace: a queued one at once, a running
+// one by its context, wherever it runs. It returns the job in its new state.
+// The fault for one that has already ended otherwise is JOB_FINISHED.
 func (s *Service) Cancel(ctx context.Context, id string) (Job, error) {
 	var j Job
 	err := s.cfg.DB.InTx(ctx, func(tx *db.Tx) error {
@@ -277,14 +278,13 @@ func (s *Service) record(ctx context.Context, tx *db.Tx, r *row, ended Status, r
 	return nil
 }
 
-// Expire removes at most limit jobs that ended before a time, the oldest
-// first, in one transaction, and tells how many. Call it until it removes
-// none.
+// Expire removes at most limit jobs that ended before a time, the oldest first,
+// in one transaction, and returns how many. Call it until it removes none.
 func (s *Service) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
 	return expire(ctx, s.cfg.DB, before.UnixMilli(), limit)
 }
 
-// Wake has this process look for work.
+// Wake makes this process look for work.
 func (s *Service) Wake() {
 	select {
 	case s.wake <- struct{}{}:
@@ -330,7 +330,7 @@ func (s *Service) track(id string, stop func()) func() {
 // pending finds a job that waits or runs.
 const pending = `SELECT nid FROM jobs WHERE ws = $1 AND kind = $2 AND due_at IS NOT NULL ORDER BY due_at LIMIT 1`
 
-// Pending reports whether a job of a kind waits or runs in a workspace.
+// Pending reports whether a job of a kind is waiting or running in a workspace.
 func (s *Service) Pending(ctx context.Context, ws, kind string) (bool, error) {
 	var nid int64
 	err := s.cfg.DB.QueryRow(ctx, pending, ws, kind).Scan(&nid)

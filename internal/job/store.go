@@ -35,7 +35,7 @@ type row struct {
 	state, dedupe      *string
 }
 
-// owner is what is kept of the caller beyond workspace and DID, so that the
+// owner is the stored part of the caller besides workspace and DID, so that the
 // job may do what the caller may, and no more.
 type owner struct {
 	Key      string   `json:"key,omitzero"`
@@ -139,7 +139,7 @@ func find(ctx context.Context, q db.Querier, c web.Caller, id string) (*row, err
 	return r, err
 }
 
-// findAny reads a job of a workspace, whoever may know of it.
+// findAny reads a job of a workspace, for any caller.
 func findAny(ctx context.Context, q db.Querier, ws, id string) (*row, error) {
 	r := &row{}
 	err := q.QueryRow(ctx, findByID, id, ws).Scan(r.fields(&r.result, &r.payload)...)

@@ -24,7 +24,7 @@ type turns struct {
 	last   string             // the workspace of the last start
 	spaces map[string]int     // jobs at work here
 	lines  map[line]*standing // of those that began a job here
-	held   map[line]struct{}  // whose jobs somebody else has in hand, for this pass
+	held   map[line]struct{}  // being claimed by other instances, for this pass
 }
 
 // standing is what a line has had.
@@ -74,7 +74,7 @@ func (t *turns) choose(ctx context.Context, q db.Querier, now int64) (choice, er
 		if next.any && (!best.any || cmp.Or(cmp.Compare(max(next.at, now), max(best.at, now)), cmp.Compare(next.work, best.work)) < 0) {
 			best = next
 		}
-		return !best.any || best.at > now || best.work > 0 // nobody comes before one with nothing at work
+		return !best.any || best.at > now || best.work > 0 // nothing comes before one without running jobs
 	})
 	return best, err
 }

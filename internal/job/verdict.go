@@ -17,7 +17,7 @@ type verdict struct {
 	status Status
 	ending ending
 	pause  *pause // set when the job is queued again
-	lost   bool   // it is somebody else's now
+	lost   bool   // another instance has it now
 	failed error  // for the log
 	level  slog.Level
 }
@@ -116,7 +116,7 @@ func (r *Runner) store(ctx context.Context, tx *db.Tx, j claimed, v verdict) err
 		if err != nil || queued {
 			return err
 		}
-		e.status, e.errors = Cancelled, nil // somebody asked for it meanwhile
+		e.status, e.errors = Cancelled, nil // cancelling was requested meanwhile
 	}
 	revision, err := finish(ctx, tx, j.held, e)
 	if err != nil {

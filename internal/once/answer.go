@@ -14,7 +14,7 @@ import (
 // later senders learn that the request was done.
 const maxBody = 1 << 20
 
-// answer is what is sealed and stored: a line of JSON, then the body.
+// answer is the sealed, stored answer: a line of JSON, then the body.
 type answer struct {
 	Status   int    `json:"status,omitzero"`
 	ETag     string `json:"etag,omitzero"`
@@ -64,7 +64,7 @@ func errLost() *fault.Error {
 // bind ties a sealed answer to its row.
 func (n name) bind() string { return n.ws + "\n" + string(n.key[:]) + string(n.request[:]) }
 
-// names reports whether an answer has one of names in it, whole: not as the
+// names reports whether an answer contains one of names as a whole, not as the
 // beginning of a longer one.
 func (a *answer) names(names []string) bool {
 	for _, text := range [][]byte{a.body, []byte(a.Location), []byte(a.Link)} {
@@ -83,7 +83,7 @@ func (a *answer) names(names []string) bool {
 	return false
 }
 
-// partOfName reports whether a name may go on with c.
+// partOfName reports whether c can continue a name.
 func partOfName(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-' || c == '_' || c == '.' || c == ':' || c == '%'
 }

@@ -46,19 +46,20 @@ func New(cfg Config) *Store {
 	return &Store{db: cfg.DB, box: cfg.Key.Box("idem"), seen: newSeen(cfg.DB), now: cfg.Now}
 }
 
-// Plain makes a Store that keeps no answers: Do on it is a transaction, key
-// or not. It is for programs that serve no requests, and for tests.
+// Plain makes a Store that keeps no answers: Do is then just a transaction,
+// with or without a key. It is for programs that serve no requests, and for
+// tests.
 func Plain(d *db.DB) *Store { return &Store{db: d, plain: true} }
 
 // Do runs fn in a transaction, at most once for the Idempotency-Key of the
 // request in ctx, and returns its answer or the stored one. Both have Raw set
 // to the same bytes; the stored one has Replayed set and no Value. Without a
-// key, and for a caller nobody knows, fn just runs.
+// key, and for an unknown caller, fn just runs.
 //
 // fn obeys the rules of db.InTx: it may run twice and touches only tx and
-// locals. Its faults come out as they are and roll the key back. Faults of
-// Do itself: IDEMPOTENCY_KEY_REUSED when the key was used for another
-// request, IDEMPOTENCY_IN_PROGRESS when the first one still runs, and
+// locals. Its faults are returned unchanged and roll the key back. Faults of Do
+// itself: IDEMPOTENCY_KEY_REUSED when the key was used for another request,
+// IDEMPOTENCY_IN_PROGRESS when the first one is still running, and
 // IDEMPOTENCY_ANSWER_LOST when the request was done but its answer cannot be
 // shown again.
 func Do[T any](ctx context.Context, s *Store, fn func(tx *db.Tx) (web.Reply[T], error)) (web.Reply[T], error) {
@@ -66,7 +67,7 @@ func Do[T any](ctx context.Context, s *Store, fn func(tx *db.Tx) (web.Reply[T], 
 }
 
 // Refuse answers with err, unless the same request was done before under its
-// key: then what made it impossible may be its own effect.
+// key: then its own effect may be the reason for err.
 func Refuse[T any](ctx context.Context, s *Store, err error) (web.Reply[T], error) {
 	var none web.Reply[T]
 	if web.IdempotencyFrom(ctx).Key == "" {
@@ -75,8 +76,8 @@ func Refuse[T any](ctx context.Context, s *Store, err error) (web.Reply[T], erro
 	return Do(ctx, s, func(*db.Tx) (web.Reply[T], error) { return none, err })
 }
 
-// DoAs is Do for an answer that is known before the transaction and whose
-// Raw is set: it is sealed outside, and stored in one statement with its key.
+// DoAs is Do for an answer that is known before the transaction and whose Raw
+// is set: it is sealed outside, and stored in one statement with its key.
 func DoAs[T any](ctx context.Context, s *Store, known web.Reply[T], fn func(tx *db.Tx) error) (web.Reply[T], error) {
 	return run(ctx, s, &known, func(tx *db.Tx) (web.Reply[T], error) { return known, fn(tx) })
 }
@@ -111,8 +112,9 @@ func answerOf[T any](r *web.Reply[T]) *answer {
 	return &answer{Status: r.Status, ETag: r.ETag, Location: r.Location, Link: r.Link, body: r.Raw}
 }
 
-// run has what Do does for answers of all types. It returns the stored answer, or
-// nil once fn has run: what fn returns is kept if it is told so.
+// run is the part of Do that is common to answers of all types. It returns the
+// stored answer, or nil once fn has run; kept tells fn whether what it returns is
+// stored.
 func (s *Store) run(ctx context.Context, known *answer, fn func(tx *db.Tx, kept bool) (*answer, error)) (stored *answer, err error) {
 	n, ok := nameOf(ctx)
 	if !ok || s.plain {
@@ -126,7 +128,7 @@ func (s *Store) run(ctx context.Context, known *answer, fn func(tx *db.Tx, kept 
 			return stored, err
 		}
 	}
-	defer s.seen.note(n) // whatever comes of it: it may come again
+	defer s.seen.note(n) // in any case, because it may come again
 	var sealed []byte
 	if known != nil {
 		if sealed, err = s.seal(n, *known); err != nil {
@@ -166,10 +168,10 @@ func nameOf(ctx context.Context) (name, bool) {
 	return name{ws: web.CallerFrom(ctx).Workspace, key: key, request: web.IdempotencyFrom(ctx).Hash}, ok
 }
 
-// Digest names the Idempotency-Key of a request in its workspace; false when it
-// has none. The key belongs to the credential that asked, not to its principal:
-// another key of the same principal, or the same DID with another did:key, may
-// be allowed less, and an answer can hold a secret.
+// Digest identifies the Idempotency-Key of a request in its workspace; false
+// when it has none. The key belongs to the credential of the request, not to
+// its principal: another key of the same principal, or the same DID with
+// another did:key, may have fewer rights, and an answer can hold a secret.
 func Digest(ctx context.Context) (sum [sha256.Size]byte, ok bool) {
 	c, k := web.CallerFrom(ctx), web.IdempotencyFrom(ctx)
 	if k.Key == "" || !c.Known() {
@@ -198,13 +200,13 @@ func (s *Store) look(ctx context.Context, q db.Querier, n name) (*answer, error)
 	return s.open(n, sealed)
 }
 
-// take enters n, with its answer when that is known already; false when
-// somebody was there first.
+// take stores n, with its answer if that is known already; false when another
+// request was first.
 func (s *Store) take(ctx context.Context, tx *db.Tx, n name, sealed []byte) (bool, error) {
 	return insert(ctx, tx, n, s.now().UnixMilli(), sealed)
 }
 
-// settled is the answer of whoever was first, when n could not be taken. On
+// settled is the answer of the first request, when n could not be taken. On
 // PostgreSQL the second waits for the first; err is set when it waited too
 // long.
 func (s *Store) settled(ctx context.Context, tx *db.Tx, n name, err error) (*answer, error) {
@@ -229,10 +231,10 @@ func errBusy() *fault.Error {
 // forgetChunk is how many answers one transaction blanks.
 const forgetChunk = 100
 
-// Forget blanks the answers of a workspace that name one of names, such as the
-// DID of somebody who was erased. Their keys stay: a request that is sent again
-// is told that its answer is gone, and not done twice. All answers are looked
-// at, so it is for work beside requests.
+// Forget blanks the answers of a workspace that contain one of names, such as
+// the DID of an erased person. Their keys stay: a request that is sent again is
+// told that its answer is gone, and not done twice. It reads all answers, so it
+// is for background work.
 func (s *Store) Forget(ctx context.Context, ws string, names []string) error {
 	for after := []byte{}; ; {
 		some, err := nextAnswers(ctx, s.db, ws, after, forgetChunk)
@@ -263,9 +265,8 @@ func (s *Store) Forget(ctx context.Context, ws string, names []string) error {
 	}
 }
 
-// Expire removes at most limit answers stored before a time, the oldest
-// first, in one transaction, and tells how many. Call it until it removes
-// none.
+// Expire removes at most limit answers stored before a time, the oldest first,
+// in one transaction, and returns how many. Call it until it removes none.
 func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
 	return remove(ctx, s.db, before.UnixMilli(), limit)
 }

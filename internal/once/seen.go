@@ -10,14 +10,14 @@ import (
 // seenKeys is how many keys are remembered, 8 bytes each.
 const seenKeys = 1 << 13
 
-// seen remembers keys that were used lately. Most keys are new, and to look for
-// the answer of a new one costs a read; but an answer that is sent again and
-// again shall not trouble the one writer. So the store is read first only for
-// keys it has met; the insert finds out about the others. A key forgotten, or
-// never met by this process, costs a transaction that changes nothing.
+// seen remembers recently used keys. Most keys are new, and looking for the
+// answer of a new one costs a read; but an answer that is requested again and
+// again must not occupy the one writer. So the store is read first only for
+// keys in seen; the insert finds out about the others. A key that was dropped,
+// or never seen by this process, costs a transaction that changes nothing.
 //
-// On PostgreSQL, where many processes write and whoever comes second waits for
-// the first, it is nil: every key may be there.
+// On PostgreSQL, where many processes write and the second waits for the first,
+// it is nil: every key may exist.
 type seen struct{ tags [seenKeys]atomic.Uint64 }
 
 func newSeen(d *db.DB) *seen {

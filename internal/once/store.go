@@ -51,7 +51,7 @@ func remove(ctx context.Context, q db.Querier, before int64, limit int) (int, er
 	return int(n), nil
 }
 
-// blank stands for an answer that was forgotten. It opens to nothing.
+// blank replaces a forgotten answer. It opens to nothing.
 const blank = "\x00"
 
 const nextKeys = `SELECT key_hash, request_hash, answer FROM idem WHERE ws = $1 AND key_hash > $2 AND answer IS NOT NULL ORDER BY key_hash LIMIT $3`

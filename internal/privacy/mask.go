@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Without is the record of a twin without the personal properties of these names, which it
-// lists as withheld. One that has none of them is body itself.
+// Without returns the record of a twin without the personal properties of these names,
+// which it lists as withheld. A record that has none of them is returned unchanged.
 func Without(body []byte, names []string) ([]byte, error) {
 	if len(names) == 0 {
 		return body, nil
@@ -45,8 +45,8 @@ func Without(body []byte, names []string) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// Drop leaves members of an object out and adds them to those withheld:
-// properties by their name, others with the name of the object before it.
+// Drop removes members from an object and adds them to those withheld:
+// properties by their name, others prefixed by the name of the object.
 func Drop(object jsontext.Value, of string, names, withheld []string) (jsontext.Value, []string, error) {
 	if object.Kind() != '{' {
 		return object, withheld, nil

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// recordPrefix begins the reference of a response. No id that a client may choose has
-// its last character: a reference never means somebody else's response.
+// recordPrefix is the prefix of a response's reference. An id that a client chooses
+// cannot contain its last character, so a reference never means another response.
 const recordPrefix = "rec~"
 
-// RecordName is the reference of a response by its number. It tells nothing about
-// whom the response is about, and is the same in every read and every file.
+// RecordName is the reference of a response by its number. It reveals nothing
+// about whom the response is about, and is the same in every read and every file.
 func RecordName(nid int64) string { return recordPrefix + strconv.FormatInt(nid, 10) }
 
-// RecordNID is the number in a reference; false when id is none.
+// RecordNID is the number in a reference; false when id is not one.
 func RecordNID(id string) (int64, bool) {
 	digits, ok := strings.CutPrefix(id, recordPrefix)
 	nid, err := strconv.ParseInt(digits, 10, 64)

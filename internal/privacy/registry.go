@@ -8,11 +8,11 @@ import (
 
 // Sentences of the certificate that several tables share.
 const (
-	// Acts is for columns with the DID of whoever did something.
+	// Acts is for columns with the DID of an actor.
 	Acts = "What it did itself stays with its DID: that it made, changed, collected, sent or decided something, and when."
-	// Elsewhere is for what people write into records about somebody else.
+	// Elsewhere is for what people write into records about others.
 	Elsewhere = "What was written about it in the records of others stays, such as the reason for a change of its project."
-	// Reports is for what became of each row of an import, a batch or a migration.
+	// Reports is for the results of the rows of an import, a batch or a migration.
 	Reports = "Reports of imports and migrations that name its DID stay until they expire."
 )
 
@@ -25,24 +25,24 @@ const (
 )
 
 // Table says what the columns of a table can hold about a person. The one
-// without a name is for what is kept beside tables.
+// without a name is for data outside tables.
 type Table struct {
 	Name  string
 	Rules []Rule
 }
 
-// Rule is about some columns of a table. A column may have two when rows of the
-// subject are erased and those of others stay.
+// Rule is about some columns of a table. A column may have two rules when rows
+// of the subject are erased and those of others stay.
 type Rule struct {
 	Columns []string
-	// Part takes it out when somebody is erased: a name in the counts of the
-	// certificate, or one of those below. "" when nobody does.
+	// Part removes it when a person is erased: a name in the counts of the
+	// certificate, or one of those below. "" when nothing does.
 	Part string
 	// Stays is the sentence of the certificate about it, "" when nothing stays.
-	// With Of the certificate has it only when that part had something.
+	// With Of the certificate has it only when that part found something.
 	Stays, Of string
-	// Why says of columns that are neither erased nor stay why they hold nothing
-	// about a person.
+	// Why says, for columns that are neither erased nor stay, why they hold
+	// nothing about a person.
 	Why string
 }
 
@@ -51,28 +51,28 @@ const (
 	Twin   = "twin"   // the twin itself, if the subject has one
 	Person = "person" // the twin, if it is that of a person or a household
 	Thing  = "thing"  // the twin, if it is that of anything else
-	Copies = "copies" // copies of records, beside the request
+	Copies = "copies" // copies of records, removed in the background
 )
 
 // None declares columns that hold nothing about a person, and why.
 func None(why, columns string) Rule { return Rule{Columns: strings.Fields(columns), Why: why} }
 
-// Erased declares columns that a part takes out.
+// Erased declares columns that a part removes.
 func Erased(part, columns string) Rule {
 	return Rule{Columns: strings.Fields(columns), Part: part}
 }
 
-// Kept declares columns that stay, with the sentence the certificate says about
-// it when the part of had something; "" is for always.
+// Kept declares columns that stay, with the sentence of the certificate for the
+// case that the part of found something; "" means always.
 func Kept(of, sentence, columns string) Rule {
 	return Rule{Columns: strings.Fields(columns), Stays: sentence, Of: of}
 }
 
-// Registry is what is known of all tables.
+// Registry is the declarations about all tables.
 type Registry struct{ tables []Table }
 
-// Join makes a Registry of declarations. It refuses a table that is declared
-// twice, and rules that say nothing or contradict each other.
+// Join makes a Registry from declarations. It refuses a table that is declared
+// twice, and rules that are empty or contradict each other.
 func Join(lists ...[]Table) (Registry, error) {
 	r := Registry{tables: slices.Concat(lists...)}
 	seen := map[string]bool{}
@@ -118,7 +118,7 @@ func (r Registry) Knows(table, column string) bool {
 	})
 }
 
-// Columns lists what is declared, as table and column.
+// Columns lists all declared columns, as table and column.
 func (r Registry) Columns() [][2]string {
 	var out [][2]string
 	for _, t := range r.tables {
@@ -133,8 +133,7 @@ func (r Registry) Columns() [][2]string {
 	return out
 }
 
-// Parts lists the parts that take something out, and those whose remains are
-// named.
+// Parts lists the parts that remove something, and those named in Of.
 func (r Registry) Parts() []string {
 	var out []string
 	for _, t := range r.tables {
@@ -147,8 +146,8 @@ func (r Registry) Parts() []string {
 }
 
 // Stays lists the sentences about what stays, each once: first those of parts
-// that had something, then those that hold for everybody. had reports whether a
-// part had something, or its sentence stood in a certificate before.
+// that found something, then those that always hold. had reports whether a part
+// found something, or an earlier certificate had its sentence.
 func (r Registry) Stays(had func(part, sentence string) bool) []string {
 	var some, always []string
 	for _, t := range r.tables {
@@ -165,7 +164,7 @@ func (r Registry) Stays(had func(part, sentence string) bool) []string {
 	return once(append(some, always...))
 }
 
-// once leaves out what was there before.
+// once removes duplicates.
 func once(list []string) []string {
 	out := list[:0:0]
 	for _, s := range list {

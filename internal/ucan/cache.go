@@ -8,21 +8,21 @@ import (
 // cacheShards keeps callers on different cores out of each other's way.
 const cacheShards = 16
 
-// entryWeight is about what a grant takes beside what its token says.
+// entryWeight is about what a grant takes besides the content of its token.
 const entryWeight = 1024
 
 type cacheID [sha256.Size]byte
 
-// cacheKey names a token under one purpose: what is a good delegation is not
-// therefore a good invocation.
+// cacheKey identifies a token for one purpose: a valid delegation is not
+// necessarily a valid invocation.
 func cacheKey(purpose byte, text string) cacheID {
 	var buf [2048]byte // most tokens fit, and nothing is allocated
 	return sha256.Sum256(append(append(buf[:0], purpose), text...))
 }
 
-// cache remembers good tokens. Each shard has two generations: when the young
-// one is full, the old one is forgotten and the young one grows old. What is
-// asked for becomes young again, so the tokens in use stay.
+// cache remembers valid tokens. Each shard has two generations: when the young
+// one is full, the old one is dropped and the young one becomes old. An entry
+// that is used becomes young again, so the tokens in use stay.
 type cache struct {
 	entries, bytes int // of one generation of one shard
 	shards         [cacheShards]shard

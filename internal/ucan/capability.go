@@ -7,17 +7,18 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ucan/codec"
 )
 
-// Capability is something the holder of a token may do.
+// Capability is something that the holder of a token may do.
 type Capability struct {
 	Can  string         // the ability: "*", "memory/*", "memory/read"
 	With string         // the resource: "ixo:oracle", "ixo:filesystem/*"
 	NB   map[string]any // caveats that narrow it; usually none
 }
 
-// Covers reports whether a holder of c may do, or hand on, what d says. An
+// Covers reports whether a holder of c may do, or pass on, what d says. An
 // ability is covered by itself, by "*" and by a pattern "prefix/*"; a resource
-// by itself, by "ucan:*" and by a pattern that ends in "/*" or ":*". What
-// caveats mean is not known here, so d must repeat those of c and may add more.
+// by itself, by "ucan:*" and by a pattern that ends in "/*" or ":*". The
+// meaning of caveats is not known here, so d must repeat those of c and may add
+// more.
 func (c Capability) Covers(d Capability) bool {
 	return coversAbility(c.Can, d.Can) && coversResource(c.With, d.With) && coversCaveats(c.NB, d.NB)
 }
@@ -32,8 +33,8 @@ func coversAbility(have, want string) bool {
 
 func coversResource(have, want string) bool { return have == "ucan:*" || matchesResource(have, want) }
 
-// matchesResource leaves "ucan:*" out: it stands for all that proofs give, and
-// one cannot ask for that.
+// matchesResource leaves "ucan:*" out: it means everything the proofs give,
+// which cannot be requested.
 func matchesResource(have, want string) bool {
 	if have == want {
 		return true
@@ -87,8 +88,8 @@ func readCapability(v any) (Capability, error) {
 	return c, c.check()
 }
 
-// check wants an ability "*" or with a slash inside, and a resource that is a
-// URI.
+// check requires an ability that is "*" or has a slash inside, and a resource
+// that is a URI.
 func (c Capability) check() error {
 	if c.Can != "*" && (len(c.Can) < 3 || !strings.Contains(c.Can[1:len(c.Can)-1], "/")) {
 		return refuse(Malformed, "%q is no ability", c.Can)
@@ -115,7 +116,7 @@ func isScheme(s string) bool {
 	return s != ""
 }
 
-// value is the capability as it is encoded.
+// value is the capability in its encoded form.
 func (c Capability) value() (codec.Map, error) {
 	m := codec.Map{{Key: "can", Value: c.Can}, {Key: "with", Value: c.With}}
 	if c.NB == nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ucan/codec"
 )
 
-// walk is one look at a token and its proofs at one moment. It remembers what
-// it has found, so that proofs shared by several tokens cost once.
+// walk is one check of a token and its proofs at one moment. It remembers its
+// findings, so that proofs shared by several tokens cost once.
 type walk struct {
 	resolver     Resolver
 	now          int64
 	tokens       map[codec.CID]*Token
-	signers      map[codec.CID]ed25519.PublicKey // tokens whose time and signature are good
+	signers      map[codec.CID]ed25519.PublicKey // tokens whose time and signature are valid
 	first        ed25519.PublicKey               // of the token that was sent, which is looked at before its proofs
 	keys         map[did.DID][]ed25519.PublicKey
 	checked      map[codec.CID]int64 // the effective end of whole chains that are good
@@ -64,7 +64,7 @@ func (w *walk) inTime(t *Token) error {
 	return nil
 }
 
-// valid checks time and signature of one token, and tells which key made it.
+// valid checks time and signature of one token, and returns which key made it.
 func (w *walk) valid(ctx context.Context, t *Token) (ed25519.PublicKey, error) {
 	if key, ok := w.signers[t.CID]; ok {
 		return key, nil
@@ -147,8 +147,8 @@ func (w *walk) resolve(ctx context.Context, id did.DID) ([]ed25519.PublicKey, er
 }
 
 // whole checks a token and all its proofs: time, signatures, that each proof
-// was given to who uses it, and that nobody gives more than they have. It
-// returns the earliest end of them.
+// was given to the issuer who uses it, and that nobody gives more than they
+// have. It returns their earliest end.
 func (w *walk) whole(ctx context.Context, t *Token, depth int) (int64, error) {
 	if end, ok := w.checked[t.CID]; ok {
 		return end, nil
@@ -190,8 +190,8 @@ func (w *walk) whole(ctx context.Context, t *Token, depth int) (int64, error) {
 	return end, nil
 }
 
-// aligned wants that a proof was given to the issuer of the token that uses it,
-// or to another DID with the key that signed that token.
+// aligned requires that a proof was given to the issuer of the token that uses
+// it, or to another DID with the key that signed that token.
 func (w *walk) aligned(ctx context.Context, proof, t *Token, signer ed25519.PublicKey) error {
 	if proof.Audience == t.Issuer {
 		return nil

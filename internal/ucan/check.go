@@ -25,16 +25,16 @@ const (
 	changingAge = time.Second
 )
 
-// Throttle keeps those who send many bad tokens from costing much. The context
-// tells who it is; a nil Throttle lets everybody through.
+// Throttle limits the cost of clients that send many bad tokens. The context
+// identifies the client; a nil Throttle admits everybody.
 type Throttle interface {
-	// Allow is asked before work on a token that is not known to be good.
+	// Allow is called before work on a token that is not known to be valid.
 	Allow(ctx context.Context) bool
-	// Failed is told after a token was refused.
+	// Failed is called after a token was refused.
 	Failed(ctx context.Context)
 }
 
-// Config says who checks. Zero values are the defaults.
+// Config configures a Checker. Zero values are the defaults.
 type Config struct {
 	DID           did.DID          // the audience tokens must have; required
 	Resolver      Resolver         // keys of DIDs; nil knows did:key alone
@@ -47,7 +47,7 @@ type Config struct {
 	CacheBytes    int              // and how much memory they may take, about
 }
 
-// Checker checks tokens that are sent to us. It is safe for concurrent use.
+// Checker checks the tokens we receive. It is safe for concurrent use.
 type Checker struct {
 	config Config
 	cache  *cache
@@ -76,7 +76,7 @@ func New(c Config) *Checker {
 	return &Checker{config: c, cache: newCache(c.CacheEntries, c.CacheBytes)}
 }
 
-// Grant is what a good token says. Grants are shared; do not change one.
+// Grant is the content of a valid token. Grants are shared; do not change one.
 type Grant struct {
 	Issuer       did.DID
 	Signer       did.DID // did:key of the one key of the issuer that signed
@@ -86,8 +86,8 @@ type Grant struct {
 	Facts        []map[string]any
 	Expires      time.Time // the earliest end on the chain; zero for never
 
-	// Once is the same for every spelling of the token. Who takes a token only
-	// once remembers it until Expires.
+	// Once is the same for every spelling of the token. A server that accepts a
+	// token only once must remember it until Expires.
 	Once [sha256.Size]byte
 }
 
@@ -96,7 +96,7 @@ func (g *Grant) Covers(can, with string) bool {
 	return anyCovers(g.Capabilities, Capability{Can: can, With: with})
 }
 
-// Want is what Claim asks for.
+// Want is what Claim must find.
 type Want struct {
 	Can, With string        // the capability that must be invoked
 	Roots     []did.DID     // who is trusted to have it without a proof; "*" is anybody
@@ -106,11 +106,11 @@ type Want struct {
 // anyRoot in Want.Roots trusts everybody with what they themselves give.
 const anyRoot did.DID = "*"
 
-// Auth checks an invocation that says who calls: "*" on the resource, for us,
-// signed by its issuer, with an end not far away. Proofs are not needed, since
-// everybody may speak for themselves; those that come along can only bring the
-// end nearer. The caller is the Grant's issuer. The same token is good again
-// until it ends.
+// Auth checks an invocation that identifies a caller: "*" on the resource, for
+// us, signed by its issuer, with an end not far away. It needs no proofs, since
+// everybody may speak for themselves; proofs that it has can only bring the end
+// nearer. The caller is the Grant's issuer. The same token remains valid until
+// it ends.
 func (c *Checker) Auth(ctx context.Context, text string) (*Grant, error) {
 	return c.cached(ctx, 'a', text, func(w *walk, t *Token) (int64, error) {
 		if err := c.mayEnter(t); err != nil {
@@ -131,7 +131,7 @@ func (c *Checker) Auth(ctx context.Context, text string) (*Grant, error) {
 	})
 }
 
-// mayEnter wants "*" on our resource, and that the first capability is about
+// mayEnter requires "*" on our resource, and that the first capability is about
 // that resource, as clients write it.
 func (c *Checker) mayEnter(t *Token) error {
 	if first := t.Capabilities[0].With; !matchesResource(first, c.config.Resource) {
@@ -146,11 +146,11 @@ func (c *Checker) mayEnter(t *Token) error {
 }
 
 // Delegation checks a delegation to us with its whole chain: signatures, time,
-// that every proof was given to who uses it, and that no token gives more than
-// its proofs. It must end, and not too far away.
+// that every proof was given to the issuer who uses it, and that no token gives
+// more than its proofs. It must end, and not too far away.
 func (c *Checker) Delegation(ctx context.Context, text string) (*Grant, error) {
 	return c.cached(ctx, 'd', text, func(w *walk, t *Token) (int64, error) {
-		// What costs little comes first; whole sees to the same and more.
+		// Cheap checks come first; whole repeats them and makes the others.
 		end, err := w.end(t, 0)
 		if err != nil {
 			return 0, err
@@ -207,7 +207,7 @@ func (w *walk) claim(ctx context.Context, t *Token, want Want) (int64, error) {
 	return 0, err
 }
 
-// near wants an end that is ahead, but not by more than ttl.
+// near requires an end that is ahead, but not by more than ttl.
 func (w *walk) near(end int64, ttl time.Duration) error {
 	if end <= w.now {
 		return refuse(Expired, "at %d, now %d", end, w.now)
@@ -220,7 +220,7 @@ func (w *walk) near(end int64, ttl time.Duration) error {
 
 func (c *Checker) walk(now int64) *walk { return &walk{resolver: c.config.Resolver, now: now} }
 
-// judge decides about a token that is for us, and tells its end.
+// judge decides about a token that is for us, and returns its end.
 type judge func(w *walk, t *Token) (int64, error)
 
 // cached gives the remembered grant of a token, or checks it and remembers it.
@@ -279,7 +279,7 @@ func (c *Checker) allowed(ctx context.Context) bool {
 	return c.config.Throttle == nil || c.config.Throttle.Allow(ctx)
 }
 
-// note tells the throttle of a failure that is the sender's.
+// note reports a failure that is the sender's to the throttle.
 func (c *Checker) note(ctx context.Context, err error) {
 	if err != nil && c.config.Throttle != nil && KindOf(err) != Unavailable {
 		c.config.Throttle.Failed(ctx)

@@ -23,9 +23,9 @@ type KeyMethod struct {
 	} `json:"publicKeyJwk"`
 }
 
-// KeysOf gives the Ed25519 keys of a document that sign: methods whose type says
-// so, that are JSON web keys, or that are called signing keys. Anything else in
-// the list is passed over; one odd method does not make a DID useless.
+// KeysOf returns the Ed25519 keys of a document that sign: methods whose type
+// says so, that are JSON web keys, or that are called signing keys. It ignores
+// everything else, because one odd method does not make a DID useless.
 func KeysOf(methods []KeyMethod) []ed25519.PublicKey {
 	var out []ed25519.PublicKey
 	for _, m := range methods {

@@ -21,8 +21,7 @@ const (
 	ringPause = 2 * time.Second
 )
 
-// RingConfig says whom to ask and how long answers count. Zero values are the
-// defaults.
+// RingConfig configures a Ring. Zero values are the defaults.
 type RingConfig struct {
 	Source  Resolver         // required
 	Fresh   time.Duration    // how long keys count
@@ -33,9 +32,9 @@ type RingConfig struct {
 	Now     func() time.Time // the clock
 }
 
-// Ring is a Resolver with a memory. It stands between the check of tokens and
-// whatever looks DIDs up: a flood of tokens of one DID asks once, an unknown DID is
-// not asked for again at once, and known callers stay known for a while when the
+// Ring is a Resolver with a cache, between the check of tokens and the code that
+// looks DIDs up: a flood of tokens of one DID asks once, an unknown DID is not
+// asked for again at once, and known callers stay known for a while when the
 // network is down. It looks nothing up itself. It is safe for concurrent use.
 type Ring struct {
 	config RingConfig
@@ -46,13 +45,13 @@ type Ring struct {
 
 var _ Resolver = (*Ring)(nil)
 
-// ringEntry is what is known of a DID. Its members are guarded by Ring.mu.
+// ringEntry is what is known about a DID. Its members are guarded by Ring.mu.
 type ringEntry struct {
 	keys    []ed25519.PublicKey
 	err     error         // the last answer was a failure; keys may still be there
 	learned time.Time     // when keys came
 	until   time.Time     // when to ask again
-	asking  chan struct{} // closed when the one who asks has an answer; nil when nobody does
+	asking  chan struct{} // closed when the request in progress has an answer; nil when there is none
 }
 
 // NewRing makes a Ring.
@@ -75,8 +74,8 @@ func NewRing(c RingConfig) *Ring {
 	return &Ring{config: c, young: map[did.DID]*ringEntry{}}
 }
 
-// Resolve gives the keys of id, from memory when they are fresh. Callers who
-// ask for the same DID at once wait for one answer.
+// Resolve returns the keys of id, from the cache when they are fresh.
+// Concurrent calls for the same DID wait for one answer.
 func (r *Ring) Resolve(ctx context.Context, id did.DID) ([]ed25519.PublicKey, error) {
 	for {
 		r.mu.Lock()
@@ -102,13 +101,13 @@ func (r *Ring) Resolve(ctx context.Context, id did.DID) ([]ed25519.PublicKey, er
 	}
 }
 
-// ask asks the source and lets the others know. It goes on when its own caller
-// leaves, because others may be waiting.
+// ask asks the source and informs the other callers. It continues when its own
+// caller leaves, because others may be waiting.
 func (r *Ring) ask(ctx context.Context, id did.DID, e *ringEntry) (_ []ed25519.PublicKey, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.config.Timeout)
 	defer cancel()
 	var keys []ed25519.PublicKey
-	err = errors.New("the source of keys gave up") // stays when it panics
+	err = errors.New("the source of keys gave up") // remains if it panics
 	defer func() {
 		r.mu.Lock()
 		r.learn(e, keys, err)

@@ -5,29 +5,30 @@ import (
 	"strings"
 )
 
-// Credentials are what a caller sends to say who they are, as they stand in
-// the headers or in the handshake of a socket.
+// Credentials are a caller's tokens as they were sent, in the headers or in the
+// handshake of a socket.
 type Credentials struct {
 	AuthType      string // X-Auth-Type; only "ucan" counts
 	Authorization string // "Bearer <invocation>"
 	Delegation    string // x-ucan-delegation
 }
 
-// Login is a caller who is known.
+// Login is an authenticated caller.
 type Login struct {
 	Caller *Grant // its Issuer is who calls
 
 	// Delegation is what the caller lets us do for them, and DelegationText its
-	// token; nil and "" when none came, or none that is good and their own.
+	// token; nil and "" when there was none, or none that is valid and their
+	// own.
 	Delegation     *Grant
 	DelegationText string
 }
 
-// Login finds out who calls. An invocation decides alone: a bad one is refused
-// even beside a good delegation. Without one a good delegation is enough. A
-// refusal is an *Error whose Public text may be shown; it is of kind Missing
-// when there was no invocation and no good delegation. Throttled and
-// Unavailable are passed on as they are.
+// Login authenticates a caller. An invocation decides alone: a bad one is
+// refused even beside a valid delegation. Without one a valid delegation is
+// enough. A refusal is an *Error whose Public text may be shown; it is of kind
+// Missing when there was no invocation and no valid delegation. Throttled and
+// Unavailable are passed on unchanged.
 func (c *Checker) Login(ctx context.Context, in Credentials) (*Login, error) {
 	invocation, sent := strings.CutPrefix(in.Authorization, "Bearer ")
 	invocation = strings.TrimSpace(invocation)

@@ -19,8 +19,8 @@ type Signer struct {
 }
 
 // NewSigner makes a signer. Without an id it speaks as the did:key of its key;
-// a did:key that is not the key's is refused. That any other DID lists the key
-// is for its document to say.
+// a did:key of another key is refused. Whether any other DID lists the key is
+// up to that DID's document.
 func NewSigner(id did.DID, key ed25519.PrivateKey) (*Signer, error) {
 	if len(key) != ed25519.PrivateKeySize {
 		return nil, refuse(Malformed, "no Ed25519 key")
@@ -35,11 +35,11 @@ func NewSigner(id did.DID, key ed25519.PrivateKey) (*Signer, error) {
 	return &Signer{id, key}, nil
 }
 
-// DID is who the signer speaks for.
+// DID is the DID the signer speaks for.
 func (s *Signer) DID() did.DID { return s.id }
 
-// Draft is a token before it is signed. An invocation and a delegation have
-// the same form: the one names what is asked for now, the other what is given.
+// Draft is an unsigned token. An invocation and a delegation have the same
+// form: the first names what is requested now, the second what is given.
 type Draft struct {
 	Audience     did.DID
 	Capabilities []Capability
@@ -50,8 +50,8 @@ type Draft struct {
 	Proofs       []*Token // they travel inside the token
 }
 
-// Mint signs a draft. It returns a refusal of kind Malformed or TooLarge; what
-// it mints, the published validators read.
+// Mint signs a draft. It returns a refusal of kind Malformed or TooLarge; the
+// published validators can read what it mints.
 func (s *Signer) Mint(d Draft) (*Token, error) {
 	if len(d.Capabilities) == 0 || len(d.Capabilities) > maxCapabilities || len(d.Proofs) >= maxTokens {
 		return nil, refuse(Malformed, "%d capabilities and %d proofs", len(d.Capabilities), len(d.Proofs))
@@ -157,8 +157,8 @@ func (t *Token) members() (codec.Map, error) {
 	return v.(codec.Map), nil
 }
 
-// Text is the token as it is sent: base64 of a CAR with its proofs, the token,
-// and the root, in the order in which JavaScript writes them.
+// Text is the token in its sent form: base64 of a CAR with its proofs, the
+// token, and the root, in the order in which JavaScript writes them.
 func (t *Token) Text() string {
 	text, _ := t.encode() // a token that was read or minted can be written
 	return text
@@ -183,8 +183,8 @@ func (t *Token) encode() (string, error) {
 	return "", refuse(TooLarge, "the token with its proofs")
 }
 
-// export adds the blocks of a token to a, its proofs first. Proofs that did not
-// come along stay links.
+// export adds the blocks of a token to a, its proofs first. Proofs that are not
+// included stay links.
 func (t *Token) export(a *codec.Archive) {
 	if _, ok := a.Find(t.CID); ok {
 		return
@@ -197,7 +197,7 @@ func (t *Token) export(a *codec.Archive) {
 	a.Add(codec.Block{CID: t.CID, Data: t.block})
 }
 
-// Call is an invocation of another service with what a user gave us.
+// Call is an invocation of another service with a user's delegation.
 type Call struct {
 	Grant      *Token // the user's delegation to the signer
 	Service    did.DID
@@ -208,9 +208,10 @@ type Call struct {
 
 // Downstream mints the invocation of a service with the user's delegation as
 // its proof. It ends after TTL or with the delegation, whichever is first, and
-// has a nonce, because some services take a token only once. Whether the
-// delegation is good is for Checker.Delegation to say; here it is refused when
-// it is for somebody else, has ended, or does not cover the capability.
+// has a nonce, because some services accept a token only once.
+// Checker.Delegation decides whether the delegation is valid; here it is
+// refused when it is for somebody else, has ended, or does not cover the
+// capability.
 func (s *Signer) Downstream(now time.Time, c Call) (*Token, error) {
 	if c.Grant.Audience != s.id {
 		return nil, refuse(WrongAudience, "%s, not %s", c.Grant.Audience, s.id)

@@ -18,7 +18,7 @@ const (
 )
 
 // ErrUnknownDID is what a Resolver returns for a DID that does not exist or has
-// no Ed25519 key. Any other error means that it could not find out.
+// no Ed25519 key. Any other error means that the lookup failed.
 var ErrUnknownDID = errors.New("unknown DID")
 
 // Resolver knows the keys of DIDs other than did:key. A DID may have several;
@@ -40,7 +40,7 @@ func (s Static) Resolve(_ context.Context, id did.DID) ([]ed25519.PublicKey, err
 }
 
 // KeyFromMnemonic is the signing key of an oracle that is configured with a
-// mnemonic: its seed is the SHA-256 of the text without blanks around it.
+// mnemonic: its seed is the SHA-256 of the text without surrounding blanks.
 func KeyFromMnemonic(text string) ed25519.PrivateKey {
 	seed := sha256.Sum256([]byte(strings.TrimSpace(text)))
 	return ed25519.NewKeyFromSeed(seed[:])

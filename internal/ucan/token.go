@@ -19,8 +19,8 @@ const (
 	never     = int64(1) << 53 // no integer of JavaScript reaches it
 )
 
-// Token is one UCAN and the archive it came in. Nothing about it is checked
-// but its form. It is not changed after it was made; nor may its lists be.
+// Token is one UCAN and the archive it came in. Only its form is checked. It
+// never changes after it was made; nor may its lists be changed.
 type Token struct {
 	CID          codec.CID
 	Issuer       did.DID
@@ -39,8 +39,8 @@ type Token struct {
 }
 
 // Parse reads a token from its text: base64 in any alphabet, with or without
-// padding, of a CAR. It checks the form and the CIDs of all blocks, no more.
-// It returns a refusal of kind Malformed or TooLarge.
+// padding, of a CAR. It checks only the form and the CIDs of all blocks. It
+// returns a refusal of kind Malformed or TooLarge.
 func Parse(text string) (*Token, error) {
 	if len(text) > MaxText {
 		return nil, refuse(TooLarge, "%d characters", len(text))
@@ -75,10 +75,10 @@ func Parse(text string) (*Token, error) {
 // MissingProof when it is not in the archive.
 func (t *Token) Proof(c codec.CID) (*Token, error) { return open(t.archive, c) }
 
-// Expires is when the token ends; the zero time when never.
+// Expires is when the token ends; the zero time for never.
 func (t *Token) Expires() time.Time { return moment(t.expires) }
 
-// NotBefore is when it begins; the zero time when at once.
+// NotBefore is when it begins; the zero time for at once.
 func (t *Token) NotBefore() time.Time {
 	if t.notBefore == 0 {
 		return time.Time{}

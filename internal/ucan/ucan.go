@@ -15,7 +15,7 @@ import (
 	"fmt"
 )
 
-// Limits of what is read. A token beyond one is Malformed, or TooLarge.
+// Limits of tokens. A token beyond one is Malformed, or TooLarge.
 const (
 	MaxText         = 64 << 10 // characters of a token
 	maxDepth        = 8        // tokens from a leaf to its root
@@ -25,8 +25,7 @@ const (
 	maxKeys         = 16       // keys tried for one DID
 )
 
-// Kind says why a token was refused. It is a word for logs and metrics; callers
-// on the wire learn less.
+// Kind is the reason of a refusal, for logs and metrics; clients learn less.
 type Kind string
 
 // The kinds.
@@ -40,7 +39,7 @@ const (
 	Endless       Kind = "endless"        // it has no end where one is needed
 	TooLong       Kind = "too_long"       // its end is too far away
 	NotCapable    Kind = "not_capable"    // it does not hold the capability
-	UnknownIssuer Kind = "unknown_issuer" // nobody knows a key of the issuer
+	UnknownIssuer Kind = "unknown_issuer" // no key of the issuer is known
 	BadSignature  Kind = "bad_signature"  // no key of the issuer made it
 	MissingProof  Kind = "missing_proof"  // a proof is named but not included
 	BrokenChain   Kind = "broken_chain"   // a proof was given to somebody else, or the chain is too long
@@ -63,7 +62,7 @@ type Error struct {
 	Err    error
 }
 
-// Error gives the text for the log.
+// Error returns the text for the log.
 func (e *Error) Error() string {
 	text := "ucan " + string(e.Kind)
 	if e.Detail != "" {
@@ -75,11 +74,11 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Public is the text a caller who is refused may see: TextMissing when nothing
-// usable was sent, else TextInvalid.
+// Public is the text for a refused caller: TextMissing when nothing usable was
+// sent, else TextInvalid.
 func (e *Error) Public() string {
 	if e.Kind == Missing {
 		return TextMissing
@@ -87,10 +86,10 @@ func (e *Error) Public() string {
 	return TextInvalid
 }
 
-// Reason is why a caller's own token is refused, for wires where more may be said
-// than Public: what the token says itself, and what it should. A DID that is not
-// known and a key that is not its own read the same, so that nobody learns who
-// is known. "" says nothing.
+// Reason says why a caller's own token is refused, where more may be said than
+// Public: what the token says, and what it should say. An unknown DID and a key
+// that does not belong to it give the same text, so that nobody learns which DIDs
+// are known. "" says nothing.
 func (e *Error) Reason() string {
 	switch e.Kind {
 	case TooLarge, Malformed:

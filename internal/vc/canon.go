@@ -179,7 +179,7 @@ func (c *canon) firstDegree(t term) string {
 	return h
 }
 
-// spend counts a step, and what it costs to copy the names given so far.
+// spend counts a step, and the cost of copying the names given so far.
 func (c *canon) spend(names *issuer) error {
 	if c.left.steps -= 1 + len(names.order)/16; c.left.steps < 0 {
 		return fail("", "graph_too_complex", "The document's blank nodes are too alike to be put in an order at a reasonable cost.")
@@ -203,8 +203,8 @@ func (c *canon) related(t term, q quad, names *issuer, position string) string {
 	return digest(in)
 }
 
-// manyDegrees is the Hash N-Degree Quads algorithm: it tells nodes apart by those
-// they are connected with, trying every order of neighbours that look the same.
+// manyDegrees is the Hash N-Degree Quads algorithm: it distinguishes nodes by
+// their neighbours, trying every order of neighbours that look the same.
 func (c *canon) manyDegrees(t term, names *issuer) (path, error) {
 	neighbours := map[string][]term{}
 	for _, q := range c.of[t] {

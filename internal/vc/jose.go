@@ -35,8 +35,8 @@ type joseHeader struct {
 	Crit jsontext.Value `json:"crit,omitzero"`
 }
 
-// Envelop signs a credential as a JWS (VC-JOSE-COSE) and gives the object that holds
-// it.
+// Envelop signs a credential as a JWS (VC-JOSE-COSE) and returns the object that
+// holds it.
 func (s Signer) Envelop(doc jsontext.Value) (jsontext.Value, error) {
 	header, err := json.Marshal(joseHeader{Alg: "EdDSA", Kid: s.Method, Typ: "vc+jwt", Cty: "vc"})
 	if err != nil {
@@ -63,7 +63,7 @@ type opened struct {
 	claims     joseClaims
 }
 
-// joseClaims are the members of a JWT that matter beside the document.
+// joseClaims are the relevant members of a JWT besides the document.
 type joseClaims struct {
 	Issuer    string
 	Audience  []any
@@ -151,7 +151,7 @@ func openJWS(ctx context.Context, jws string, lookup Lookup) (payload []byte, m 
 	return raw[1], m, h.Kid, nil
 }
 
-// fits reports whether an algorithm is that of a key.
+// fits reports whether an algorithm belongs to a key.
 func fits(alg string, m Method) bool {
 	switch m.Key.(type) {
 	case ed25519.PublicKey:
@@ -173,7 +173,7 @@ func readClaims(m map[string]any) joseClaims {
 	return joseClaims{Issuer: text(m, "iss"), Audience: list(m["aud"]), Nonce: text(m, "nonce"), NotBefore: moment("nbf"), Expires: moment("exp")}
 }
 
-// IDOf is the id of a credential, also of one in an envelope. No signature is checked.
+// IDOf is the id of a credential, even of one in an envelope. No signature is checked.
 func IDOf(raw jsontext.Value) (string, error) {
 	d, err := parse(raw)
 	if err != nil {

@@ -201,9 +201,9 @@ func (s *scan) definitions(m map[string]any, at string) error {
 	return nil
 }
 
-// definition takes terms that stand for an address, with a type, a language or a
-// container of values. What hides values from signatures (indexes, nests), or makes
-// one object load contexts anew, is refused.
+// definition accepts terms for an address, with a type, a language or a container
+// of values. It refuses whatever hides values from signatures (indexes, nests), or
+// makes one object load contexts again.
 func definition(v any, at string) error {
 	refused := func(what string) error {
 		return fail(at, "context_refused", "A document's own context may not use "+fault.Echo(what)+" in a definition.")

@@ -18,8 +18,8 @@ const (
 	Authentication = "authentication"
 )
 
-// Method is a verification method: a key, whose it is, and what it may prove. A nil
-// Purposes is every purpose, as of did:key.
+// Method is a verification method: a key, its controller, and what it may prove.
+// Nil Purposes means every purpose, as for did:key.
 type Method struct {
 	Controller string
 	Key        crypto.PublicKey // ed25519.PublicKey or *ecdsa.PublicKey on P-256
@@ -27,7 +27,7 @@ type Method struct {
 }
 
 // Lookup finds a verification method that is not a did:key, without the network:
-// those of this server's own host. false says that it is not known.
+// those of this server's own host. false means that it is unknown.
 type Lookup func(ctx context.Context, method string) (Method, bool, error)
 
 // MethodOf is the verification method of a did:key.

@@ -10,8 +10,8 @@ import (
 )
 
 // Presentation verifies a presentation: the holder's proof, for the domain and
-// challenge of the options, and each credential in it by itself, whatever is wrong
-// with the proof.
+// challenge of the options, and each credential in it separately, whatever is
+// wrong with the proof.
 func (v *Verifier) Presentation(ctx context.Context, raw jsontext.Value, o Options) Result {
 	r := Result{Document: raw, left: o.budget()}
 	d, err := parse(raw)
@@ -131,7 +131,7 @@ func isAbout(doc jsontext.Value, holder string) bool {
 	})
 }
 
-// Check holds an unsigned credential to everything that a verifier would: structure,
+// Check makes the checks of a verifier on an unsigned credential: structure,
 // contexts that are known here, and terms that they define.
 func Check(raw jsontext.Value) []Reason {
 	d, err := parse(raw)

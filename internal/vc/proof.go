@@ -141,7 +141,7 @@ func (s *proofs) before(ctx context.Context, p *proof) ([]jsontext.Value, error)
 	return out, nil
 }
 
-// saysEnough checks the members of a proof beside its value.
+// saysEnough checks the members of a proof besides its value.
 func (s *proofs) saysEnough(p *proof) error {
 	wrong := func(name, code, detail string) error { return fail(p.at+"/"+name, code, detail) }
 	kind, suite := text(p.members, "type"), text(p.members, "cryptosuite")
@@ -208,8 +208,8 @@ func proofTime(p *proof, name string) (time.Time, error) {
 	return t, nil
 }
 
-// signature checks the value of a proof. The proofs it builds on are part of what
-// was signed.
+// signature checks the value of a proof. The proofs it builds on are part of the
+// signed data.
 func (s *proofs) signature(p *proof, m Method, before []jsontext.Value) error {
 	if _, ok := m.Key.(ed25519.PublicKey); !ok {
 		return fail("/verificationMethod", "method_invalid", "The key is not of the kind that the proof needs, Ed25519.")
@@ -245,8 +245,8 @@ func (s *proofs) signature(p *proof, m Method, before []jsontext.Value) error {
 	return nil
 }
 
-// jcsData is what an eddsa-jcs-2022 proof signed. As that suite wants it, contexts that
-// were appended after signing do not count: the proof has its own.
+// jcsData is the data that an eddsa-jcs-2022 proof signed. As that suite requires,
+// contexts that were appended after signing do not count: the proof has its own.
 func (s *proofs) jcsData(config *document, set map[string]jsontext.Value) ([]byte, error) {
 	if own, there := config.members["@context"]; there {
 		have, want := list(s.doc.members["@context"]), list(own)

@@ -21,8 +21,8 @@ const (
 // proofType is the type of proofs with a cryptosuite.
 const proofType = "DataIntegrityProof"
 
-// CheckForm holds the way somebody wants a credential signed to those known here: by a
-// suite, or in an envelope of a media type; neither is the default. The reasons are
+// CheckForm checks the requested form of signing a credential: a known suite, or an
+// envelope of a known media type; neither means the default. The reasons are
 // not_allowed and not_both.
 func CheckForm(suite, envelope string) (out []Reason) {
 	if suite != "" && suite != JCS && suite != RDFC {
@@ -43,7 +43,7 @@ type Signer struct {
 	Method string // the verification method others find the public key by
 }
 
-// Proof is what is said beside a signature.
+// Proof is the data of a proof besides the signature.
 type Proof struct {
 	Suite     string // JCS by default
 	Purpose   string // Assertion by default
@@ -52,9 +52,8 @@ type Proof struct {
 	Challenge string
 }
 
-// Sign adds a proof to a document that has none and was checked. Whoever calls it
-// has made the document, or had it checked with Check. The reasons are those of the
-// canonical forms.
+// Sign adds a proof to a document without one. The caller has made the document, or
+// checked it with Check. The reasons are those of the canonical forms.
 func (s Signer) Sign(doc jsontext.Value, p Proof) (jsontext.Value, error) {
 	if p.Suite == "" {
 		p.Suite = JCS

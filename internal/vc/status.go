@@ -19,7 +19,7 @@ const (
 	maxPlaces = 1 << 27 // 16 MiB when unpacked
 )
 
-// ErrStatusList says that a status list cannot be read.
+// ErrStatusList means that a status list cannot be read.
 var ErrStatusList = errors.New("not a status list")
 
 // StatusList is a Bitstring Status List: one bit for each place.
@@ -30,7 +30,7 @@ func NewStatusList(places int) *StatusList {
 	return &StatusList{make([]byte, (max(places, MinPlaces)+7)/8)}
 }
 
-// Len is how many places the list has.
+// Len is the number of places in the list.
 func (l *StatusList) Len() int { return len(l.bits) * 8 }
 
 // Set sets or clears the bit of a place. The first place is the highest bit of the
@@ -44,12 +44,12 @@ func (l *StatusList) Set(place int, on bool) {
 	}
 }
 
-// Get reports whether the bit of a place is set; false for a place the list has not.
+// Get reports whether the bit of a place is set; false for a place outside the list.
 func (l *StatusList) Get(place int) bool {
 	return place >= 0 && place < l.Len() && l.bits[place/8]&(0x80>>(place%8)) != 0
 }
 
-// Encode is the list as the member encodedList has it: packed, in base 64.
+// Encode encodes the list for the member encodedList: compressed, in base64.
 func (l *StatusList) Encode() (string, error) {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -81,7 +81,7 @@ func DecodeStatusList(s string) (*StatusList, error) {
 	return &StatusList{bits}, nil
 }
 
-// StatusPlace is a place in a list that a credential names.
+// StatusPlace is a place in a list, as a credential names it.
 type StatusPlace struct {
 	List    string // address of the list's credential
 	Purpose string
@@ -137,7 +137,7 @@ func (e StatusPlace) In(raw jsontext.Value) (bool, error) {
 	return l.Get(e.Place), nil
 }
 
-// Within is the reason status_invalid for a place that a list of so many has not.
+// Within is the reason status_invalid for a place outside a list of so many.
 func (e StatusPlace) Within(places int) error {
 	if e.Place >= places {
 		return fail(e.at+"/statusListIndex", "status_invalid", "The list has no such place.")
@@ -145,8 +145,8 @@ func (e StatusPlace) Within(places int) error {
 	return nil
 }
 
-// Borrowed is the reason status_invalid for a list that somebody else keeps: it tells
-// nothing about this credential.
+// Borrowed is the reason status_invalid for another issuer's list, which says nothing
+// about this credential.
 func (e StatusPlace) Borrowed() error {
 	return fail(e.at+"/statusListCredential", "status_invalid", "The list is that of another issuer.")
 }

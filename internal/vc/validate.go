@@ -47,7 +47,8 @@ func shapeOf(m map[string]any, presentation bool) []Reason {
 	return s.Fields()
 }
 
-// context checks that the first context is that of a data model, and gives it.
+// context checks that the first context is that of a data model, and returns
+// it.
 func (s *shape) context(m map[string]any) string {
 	items, ok := m["@context"].([]any)
 	if !ok || len(items) == 0 {
@@ -291,7 +292,8 @@ func unMultihash(s string) []byte {
 	return sum
 }
 
-// shown checks the credentials of a presentation: objects, each verified by itself.
+// shown checks the credentials of a presentation: objects, each verified
+// separately.
 func (s *shape) shown(m map[string]any) {
 	v, there := m["verifiableCredential"]
 	if !there {

@@ -39,8 +39,8 @@ const (
 	maxExact  = 1 << 53
 )
 
-// Reason is one thing that is wrong, or worth knowing: where, a stable code in
-// lower_snake, and a sentence.
+// Reason is one finding, for or against: where, a stable code in lower_snake,
+// and a sentence.
 type Reason = fault.Field
 
 // reasonError carries a reason through functions that return errors.
@@ -53,7 +53,7 @@ func fail(pointer, code, detail string) error {
 	return &reasonError{Reason{Pointer: pointer, Code: code, Detail: detail}}
 }
 
-// ReasonOf is the reason that an error of this package carries.
+// ReasonOf is the reason in an error of this package.
 func ReasonOf(err error) (Reason, bool) {
 	var r *reasonError
 	if errors.As(err, &r) {
@@ -62,7 +62,7 @@ func ReasonOf(err error) (Reason, bool) {
 	return Reason{}, false
 }
 
-// reasonOf is the reason in err, or one that says no more than that it failed.
+// reasonOf is the reason in err, or one that says only that it failed.
 func reasonOf(err error) Reason {
 	if r, ok := ReasonOf(err); ok {
 		return r
@@ -113,8 +113,8 @@ func parse(raw jsontext.Value) (*document, error) {
 	return d, nil
 }
 
-// measure holds a document to depth and count, and to numbers that canonical JSON
-// tells apart: it writes every number as a 64-bit float.
+// measure limits a document's depth and size, and its numbers to those that
+// canonical JSON distinguishes: it writes every number as a 64-bit float.
 func measure(raw []byte) error {
 	dec := jsontext.NewDecoder(bytes.NewReader(raw))
 	for values := 0; ; values++ {
@@ -163,7 +163,7 @@ func (d *document) without(name string, set map[string]jsontext.Value) jsontext.
 	return append(out, '}')
 }
 
-// canonical is v by RFC 8785; v stays as it was.
+// canonical is v in the form of RFC 8785; v does not change.
 func canonical(v jsontext.Value) (jsontext.Value, error) {
 	c := v.Clone()
 	if err := c.Canonicalize(); err != nil {
@@ -172,7 +172,7 @@ func canonical(v jsontext.Value) (jsontext.Value, error) {
 	return c, nil
 }
 
-// text is a member that must be a string where it is there.
+// text returns a member that must be a string if it exists.
 func text(m map[string]any, name string) string {
 	s, _ := m[name].(string)
 	return s

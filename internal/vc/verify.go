@@ -18,10 +18,10 @@ const (
 	CheckStatus   = "status"
 )
 
-// Checks are all of them.
+// Checks returns all checks.
 func Checks() []string { return []string{CheckProof, CheckValidity, CheckStatus} }
 
-// Options say what a verification looks at. No Checks are all of them.
+// Options say what to verify. No Checks means all of them.
 type Options struct {
 	Checks    []string
 	Domain    string // which a proof must name, when it is not empty
@@ -48,34 +48,35 @@ type Verifier struct {
 	// false for lists of others, which are never fetched. An error can be a reason, such
 	// as those of StatusPlace.
 	Status func(ctx context.Context, p StatusPlace) (set, known bool, err error)
-	// History adds what this server knows of the key of a good proof, such as that it
-	// was stolen, and of the document: reasons against it, and what is worth knowing.
+	// History adds what this server knows about the key of a valid proof, for example
+	// that it was stolen, and about the document: reasons against it, and remarks.
 	History    func(ctx context.Context, method string, doc jsontext.Value) (against, worth []Reason, err error)
 	TestIssuer string // the DID of the issuer that vouches for nothing
 	Now        func() time.Time
 }
 
-// Result is what a verification found. It is verified when it has no reasons.
+// Result is the result of a verification. The document is verified when there
+// are no reasons.
 type Result struct {
 	Form     string   // data-integrity, jose, legacy, or "" when there is no proof to speak of
 	Issuer   string   // of a credential
 	Holder   string   // of a presentation: whose proof it has
 	Test     bool     // by the test issuer: it proves nothing about the world
 	Reasons  []Reason // why it is not verified
-	Warnings []Reason // what was not checked, or is worth knowing
+	Warnings []Reason // what was not checked, and other remarks
 	Shown    []Result // the credentials of a presentation
 	Document jsontext.Value
 	methods  []string // of good proofs
 	left     *budget  // while it is verified
 }
 
-// Verified reports whether nothing speaks against the document.
+// Verified reports whether there are no reasons against the document.
 func (r Result) Verified() bool { return len(r.Reasons) == 0 }
 
 func (r *Result) refuse(err error) { r.Reasons = append(r.Reasons, reasonOf(err)) }
 
-// skipped says which checks nobody has asked for. An envelope is nothing without its
-// signature, which is always checked.
+// skipped names the checks that were not requested. The signature of an envelope is
+// always checked, because it is worthless without.
 func (r *Result) skipped(o Options) {
 	for _, check := range Checks() {
 		if !o.wants(check) && (check != CheckProof || r.Form != "jose") {
@@ -146,7 +147,7 @@ func (v *Verifier) embedded(ctx context.Context, d *document, o Options, r *Resu
 	}
 }
 
-// proofs verifies all proofs of a document and tells whose keys made them.
+// proofs verifies all proofs of a document and returns whose keys made them.
 func (v *Verifier) proofs(ctx context.Context, d *document, s proofs, r *Result) []string {
 	all, err := readProofs(d)
 	if err != nil {
@@ -178,8 +179,8 @@ func (v *Verifier) proofs(ctx context.Context, d *document, s proofs, r *Result)
 	return controllers
 }
 
-// appended looks at a document that has more contexts than its proof covers. The suite
-// allows that, as long as what was signed means the same with them as without.
+// appended checks a document that has more contexts than its proof covers. The suite
+// allows that, as long as the signed data means the same with them as without.
 func (v *Verifier) appended(d *document, fixed []any, r *Result) {
 	at := "/@context/" + strconv.Itoa(len(fixed))
 	r.warn(at, "context_appended", "The contexts from here on were appended after signing: nobody vouched for them.")
@@ -188,7 +189,7 @@ func (v *Verifier) appended(d *document, fixed []any, r *Result) {
 	plain["@context"] = fixed
 	without, err := normalise(plain, r.left)
 	if err != nil {
-		return // what was signed cannot be understood here either: terms has said why
+		return // the signed data cannot be understood here either: terms has said why
 	}
 	plain["@context"] = d.members["@context"]
 	if with, err := normalise(plain, r.left); err != nil || with != without {
@@ -196,8 +197,8 @@ func (v *Verifier) appended(d *document, fixed []any, r *Result) {
 	}
 }
 
-// terms looks at the contexts of documents whose proofs do without: where all are
-// known, terms that none defines are an error as they are with the other suite.
+// terms checks the contexts of documents whose proofs do not need them: if all
+// are known, undefined terms are an error as with the other suite.
 func (v *Verifier) terms(d *document, r *Result) {
 	reason, ok := d.defined(r.left)
 	if ok {
@@ -210,7 +211,7 @@ func (v *Verifier) terms(d *document, r *Result) {
 	r.Reasons = append(r.Reasons, reason)
 }
 
-// defined reports whether contexts define everything in a document beside its
+// defined reports whether contexts define everything in a document except its
 // proofs, or what they do not.
 func (d *document) defined(left *budget) (Reason, bool) {
 	plain := maps.Clone(d.members)

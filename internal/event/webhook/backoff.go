@@ -21,8 +21,8 @@ func delay(attempts int, chance float64) time.Duration {
 	return d - time.Duration(chance*0.2*float64(d))
 }
 
-// next tells when to try again after a failure, and false when it is time to
-// give up. asked is what the receiver's Retry-After said.
+// next returns when to try again after a failure, and false when it is time to
+// give up. asked is the receiver's Retry-After.
 func next(j job, now time.Time, limit int, asked time.Duration, chance float64) (time.Time, bool) {
 	if j.attempts >= limit {
 		return time.Time{}, false

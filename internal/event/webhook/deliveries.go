@@ -74,7 +74,7 @@ func claim(ctx context.Context, d *db.DB, l lease) ([]job, error) {
 	return jobs, nil
 }
 
-// nextDue tells when the next delivery of a webhook may be taken, false when
+// nextDue returns when the next delivery of a webhook may be taken, false when
 // none is pending.
 func nextDue(ctx context.Context, q db.Querier, id string) (time.Time, bool, error) {
 	var at int64
@@ -88,7 +88,7 @@ func nextDue(ctx context.Context, q db.Querier, id string) (time.Time, bool, err
 }
 
 // A receiver that answered 2xx has the event, whoever holds the lease now;
-// everything else is for the one who holds it.
+// everything else counts only for the holder.
 const (
 	markDelivered = `UPDATE webhook_deliveries SET status = 'delivered', lease_owner = '', last_status = $3, last_error = '', updated_at = $4, done_at = $4, answer = ''
 		WHERE webhook = $1 AND seq = $2 AND at = $5 AND status = 'pending'`
@@ -96,8 +96,8 @@ const (
 		WHERE webhook = $1 AND seq = $2 AND at = $8 AND status = 'pending' AND lease_owner = $7`
 	markDead = `UPDATE webhook_deliveries SET status = 'dead', lease_owner = '', last_status = $3, last_error = $4, updated_at = $5, done_at = $5, answer = ''
 		WHERE webhook = $1 AND seq = $2 AND at = $7 AND status = 'pending' AND lease_owner = $6`
-	// An answer may repeat what was sent. Once the data of the event were
-	// forgotten meanwhile, it comes too late to be kept.
+	// An answer may repeat what was sent. If the data of the event was
+	// forgotten meanwhile, the answer comes too late to be kept.
 	keepAnswer = `UPDATE webhook_deliveries SET answer = $3 WHERE webhook = $1 AND seq = $2 AND at = $6
 		AND EXISTS (SELECT 1 FROM events WHERE ws = $4 AND seq = $2 AND (data <> '' OR $5))`
 	releaseJob = `UPDATE webhook_deliveries SET next_at = $3, lease_owner = '', attempts = attempts - 1
@@ -210,7 +210,8 @@ const (
 		UNION ALL SELECT * FROM webhook_deliveries WHERE done_at >= $1 AND status <> 'pending' AND at < $1`
 )
 
-// Parts are those in which PostgreSQL keeps deliveries: weeks of when they were made.
+// Parts describes the partition of deliveries on PostgreSQL: by the week in which
+// they were made.
 func Parts(d *db.DB) db.Parts {
 	return db.Parts{
 		DB: d, Table: "webhook_deliveries", By: "at", Key: "webhook, seq, at", Weekly: true, Contract: deliveriesContract, Keep: notOver,
@@ -224,8 +225,8 @@ func Parts(d *db.DB) db.Parts {
 // deliveriesContract is the migration from which on no program takes the event alone for the key.
 const deliveriesContract = 112
 
-// removeDeliveries removes at most limit deliveries of a webhook and tells how
-// many went.
+// removeDeliveries removes at most limit deliveries of a webhook and returns
+// how many.
 func removeDeliveries(ctx context.Context, q db.Querier, r ref, limit int) (int, error) {
 	n, err := q.Exec(ctx, deleteSome, r.id, limit)
 	if err != nil {

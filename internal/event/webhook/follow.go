@@ -17,8 +17,8 @@ func sortJobs(jobs []job) {
 }
 
 // follow moves a webhook through the log by one step, first through a range to
-// replay. It returns false when there was nothing to queue. Without a filter
-// that can be used it stays where it is.
+// replay. It returns false when there was nothing to queue. Without a usable
+// filter it stays where it is.
 func (d *dispatcher) follow(ctx context.Context, w *worker, h *hook) (bool, error) {
 	if h.FilterError != "" {
 		if w.told != h.Revision {
@@ -63,8 +63,8 @@ func (d *dispatcher) follow(ctx context.Context, w *worker, h *hook) (bool, erro
 }
 
 // passOver stores that a webhook has looked at the events up to the first it
-// would send, before its types or its filter change: those it has left out
-// stay so, whichever process looks next.
+// would send, before its types or its filter change: events it has left out
+// stay left out, whichever process looks next.
 func (s *Service) passOver(ctx context.Context, ws, id string) error {
 	h, err := find(ctx, s.db, ws, id)
 	if err != nil || !h.Active || h.FilterError != "" {

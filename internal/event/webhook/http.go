@@ -84,7 +84,7 @@ func (h handlers) serveGet(ctx context.Context, in *one) (web.Reply[*Webhook], e
 	return tagged(h.service.Get(ctx, in.ID))
 }
 
-// patch documents the body; the raw bytes are what is merged.
+// patch documents the body; the raw bytes are merged.
 type patch struct {
 	URL         *string       `json:"url,omitzero"`
 	Events      *event.Filter `json:"events,omitzero"`

@@ -9,9 +9,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// List gives at most limit webhooks of the caller's workspace below a place, 0
-// for the first page, newest first. next is the place of the next page, 0 when
-// there is none.
+// List returns at most limit webhooks of the caller's workspace below a place,
+// 0 for the first page, newest first. next is the place of the next page, 0
+// when there is none.
 func (s *Service) List(ctx context.Context, below int64, limit int) (items []Webhook, next int64, err error) {
 	ws, err := event.WholeWorkspace(ctx)
 	if err != nil {
@@ -31,10 +31,10 @@ func (s *Service) List(ctx context.Context, below int64, limit int) (items []Web
 	return items, next, nil
 }
 
-// Deliveries gives at most limit deliveries of a webhook below the number of
-// an event, 0 for the first page, newest first; status "" is all. next is the
-// number of the next page, 0 when there is none. Faults: WEBHOOK_NOT_FOUND,
-// and INVALID_PARAMETER for a status there is not.
+// Deliveries returns at most limit deliveries of a webhook below the number of
+// an event, 0 for the first page, newest first; status "" means all. next is
+// the number of the next page, 0 when there is none. Faults: WEBHOOK_NOT_FOUND,
+// and INVALID_PARAMETER for an unknown status.
 func (s *Service) Deliveries(ctx context.Context, id, status string, below int64, limit int) (items []Delivery, next int64, err error) {
 	if status != "" && !slices.Contains([]string{pending, delivered, dead}, status) {
 		return nil, 0, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").

@@ -8,7 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Channel describes what endpoints get.
+// Channel describes what endpoints receive.
 func Channel() web.Channel {
 	return web.Channel{
 		Name: "webhooks", Address: "{url}", Title: "Webhooks",
@@ -39,7 +39,7 @@ type eventData struct {
 	Details   event.Object `json:"details,omitzero"`
 }
 
-// message is what is sent: the same bytes under the same id each time.
+// message is the message to send: the same bytes under the same id each time.
 type message struct {
 	id   string
 	body []byte
@@ -54,7 +54,7 @@ func messageOf(source, ws string, it event.Item) (message, error) {
 	})
 }
 
-// pingOf renders a test ping, which is no event of the log.
+// pingOf renders a test ping, which is not an event of the log.
 func pingOf(source, ws, id, actor string, now time.Time) (message, error) {
 	return render(cloudEvent{
 		ID: "ping_" + id, Source: source + ":" + ws, Type: "webhook.ping", Time: now.UTC().Truncate(time.Millisecond),

@@ -10,14 +10,14 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Pings under way at once in this process. They are for people at work on a
-// receiver, who need one at a time.
+// Limits on concurrent pings of this process. They are for people who work on a
+// receiver, and need one at a time.
 const (
 	pingsAll      = 32
 	pingsPerSpace = 4
 )
 
-// Ping sends a test message now and tells what came of it. Faults:
+// Ping sends a test message now and returns the result. Faults:
 // PING_IN_PROGRESS, TOO_MANY_PINGS.
 func (s *Service) Ping(ctx context.Context, id string) (Outcome, error) {
 	ws, err := may(ctx)
@@ -37,7 +37,7 @@ func (s *Service) Ping(ctx context.Context, id string) (Outcome, error) {
 		return Outcome{}, err
 	}
 	defer done()
-	web.LeavePlace(ctx) // from here on it waits for somebody else; the caps above bound it
+	web.LeavePlace(ctx) // from here on it waits for the receiver; the caps above bound it
 	a := s.send(ctx, h, m)
 	if a.cause != nil {
 		s.cfg.Log.InfoContext(ctx, "webhook ping has failed", "webhook", h.ID, "err", a.cause.Error())
@@ -54,8 +54,8 @@ type pings struct {
 
 func newPings() *pings { return &pings{hooks: map[string]bool{}, spaces: map[string]int{}} }
 
-// begin lets a ping through, or says why not. Call the function it returns
-// when the ping is over.
+// begin admits a ping, or says why not. Call the returned function when the
+// ping is over.
 func (p *pings) begin(ws, hook string) (func(), error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -22,7 +22,7 @@ const (
 		WHERE webhook = $1 AND seq = $2 AND (status <> 'pending' OR lease_owner = '' OR next_at <= $3)`
 )
 
-// Delivery reads a delivery with what was sent and answered. It shows what the
+// Delivery reads a delivery with its request and answer. It shows what the
 // webhook sends, so it takes the right to make one. Faults: WEBHOOK_NOT_FOUND,
 // DELIVERY_NOT_FOUND.
 func (s *Service) Delivery(ctx context.Context, id string, seq int64) (Exchange, error) {
@@ -46,7 +46,7 @@ func (s *Service) Delivery(ctx context.Context, id string, seq int64) (Exchange,
 	return x, err
 }
 
-// Redeliver puts a delivery back into the queue, at its head, whatever became of
+// Redeliver puts a delivery back at the head of the queue, whatever became of
 // it. Faults: WEBHOOK_NOT_FOUND, WEBHOOK_INACTIVE, DELIVERY_NOT_FOUND,
 // DELIVERY_IN_PROGRESS, EVENTS_EXPIRED.
 func (s *Service) Redeliver(ctx context.Context, id string, seq int64) (web.Reply[Delivery], error) {

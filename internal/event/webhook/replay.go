@@ -16,8 +16,8 @@ import (
 type Replay api.Replay
 
 // Replay sends the matching events from one number to another again, whatever
-// became of them before; to 0 is the end of the log as it is now. The work is
-// done by the dispatcher and survives a restart. Faults: WEBHOOK_INACTIVE,
+// became of them before; to 0 is the present end of the log. The dispatcher
+// does the work, which survives a restart. Faults: WEBHOOK_INACTIVE,
 // REPLAY_IN_PROGRESS, REPLAY_RANGE_INVALID, EVENTS_EXPIRED.
 func (s *Service) Replay(ctx context.Context, id string, r Replay) (web.Reply[Replay], error) {
 	var none web.Reply[Replay]

@@ -28,7 +28,7 @@ type crew struct {
 
 func newCrew() *crew { return &crew{workers: map[ref]*worker{}} }
 
-// wake has the worker of a webhook look again; run starts one when there is
+// wake makes the worker of a webhook look again; run starts one when there is
 // none.
 func (c *crew) wake(r ref, run func(*worker)) {
 	c.mu.Lock()
@@ -78,13 +78,13 @@ type dispatcher struct {
 // turnsEvery is how often one of several processes looks whether there are others now.
 const turnsEvery = time.Second
 
-// Run follows the log and delivers until ctx ends, then waits for what is
-// under way: attempts are cut short and given back. Several processes may run
-// it on one store: each webhook has one that follows for it, and when that has gone another
-// one looks at all it cares for from then on. What a webhook has seen and who makes an
-// attempt are in the store, so two that follow at once do no harm. It never polls: it sleeps until there is an event, until a
-// delivery is due, or until the next sweep, which finds what a lost wake-up
-// would have hidden.
+// Run follows the log and delivers until ctx ends, then waits for what is in progress:
+// attempts are cut short and put back. Several processes may run it on one store: one of
+// them follows for each webhook, and when that one has gone another takes over. The
+// position of a webhook and the owner of an attempt are in the store, so two processes
+// that follow at once do no harm. It never polls: it sleeps until there is an event,
+// until a delivery is due, or until the next sweep, which finds what a lost wake-up would
+// have hidden.
 func (d *dispatcher) Run(ctx context.Context) error {
 	sub := d.events.Subscribe("")
 	defer sub.Close()
@@ -135,7 +135,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// try logs the errors of work nobody waits for.
+// try logs the errors of background work.
 func (d *dispatcher) try(ctx context.Context, what string, err error) {
 	if err != nil && ctx.Err() == nil {
 		d.cfg.Log.ErrorContext(ctx, what, "err", err.Error())
@@ -221,7 +221,7 @@ func (d *dispatcher) purgeOne(ctx context.Context, r ref) error {
 }
 
 // Expire removes deliveries that ended before a time, delivered or dead, at
-// most limit of them in one transaction, and tells how many. Call it until it
+// most limit of them in one transaction, and returns how many. Call it until it
 // removes none.
 func (s *Service) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
 	return removeExpired(ctx, s.db, before, limit)

@@ -35,7 +35,7 @@ type attempt struct {
 	status int           // HTTP status, 0 without an answer
 	err    string        // in our words; never the receiver's body
 	answer string        // the beginning of that body, without secrets
-	cause  error         // for the log only: it may tell about inside networks
+	cause  error         // for the log only: it may reveal inside networks
 	wait   time.Duration // what Retry-After asks for
 	took   time.Duration
 	at     time.Time // when it ended
@@ -43,7 +43,7 @@ type attempt struct {
 
 func (a attempt) ok() bool { return a.status >= 200 && a.status < 300 }
 
-// why is what the log says of a failure.
+// why is the log's text about a failure.
 func (a attempt) why() string {
 	if a.cause != nil {
 		return a.cause.Error()
@@ -60,7 +60,7 @@ type sender struct {
 	timeout time.Duration // of one message
 }
 
-// seal hides a secret from whoever reads the store.
+// seal hides a secret from readers of the store.
 func (s *sender) seal(h *hook, text string) []byte {
 	return s.key.Seal("webhook", h.ws+"/"+h.ID, []byte(text))
 }
@@ -101,7 +101,7 @@ func (s *sender) send(ctx context.Context, h *hook, m message) attempt {
 	req.Header.Set("Content-Type", "application/cloudevents+json")
 	req.Header.Set("User-Agent", "Hearth-Webhook/1")
 	req.Header.Set("webhook-id", m.id)
-	ops.Inject(ctx, req.Header) // a ping belongs to the trace of whoever asked for it
+	ops.Inject(ctx, req.Header) // a ping belongs to the trace of the request for it
 	req.Header.Set("webhook-timestamp", strconv.FormatInt(start.Unix(), 10))
 	req.Header.Set("webhook-signature", sign(secrets, m.id, start, m.body))
 	a := exchange(s.client, req)
@@ -131,8 +131,8 @@ func exchange(c Client, req *http.Request) attempt {
 	return a
 }
 
-// legible is the beginning of a body as text: what is no text is left out, and
-// a body that is no text at all is not shown.
+// legible is the beginning of a body as text, without invalid parts; a body
+// that is not text at all is not shown.
 func legible(body []byte) string {
 	if bytes.IndexByte(body, 0) >= 0 {
 		return ""
@@ -152,7 +152,7 @@ func legible(body []byte) string {
 // looks like a credential of its own.
 var credentials = regexp.MustCompile(`(?i)whsec_[A-Za-z0-9+/=_-]*|hearth_[a-z2-7]{10}_[A-Za-z0-9_-]*|\b(?:bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}`)
 
-// hide takes secrets out of a text that somebody else wrote.
+// hide removes secrets from a text of the receiver.
 func hide(text string, secrets [][]byte) string {
 	const hidden = "[hidden]"
 	for _, key := range secrets {
@@ -179,8 +179,8 @@ func retryAfter(text string) time.Duration {
 	return time.Duration(min(n, 7*24*3600)) * time.Second
 }
 
-// unreachable is one text for a name nobody knows and one that leads inside:
-// told apart, they would tell which names our networks have.
+// unreachable is one text for an unknown name and one that leads inside,
+// because separate texts would reveal which names our networks have.
 const unreachable = "the host was not found, or may not be called; an operator can allow it with HEARTH_OUTBOUND_ALLOW"
 
 // explain says in a few words why there was no answer. The error itself may

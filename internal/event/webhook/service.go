@@ -22,18 +22,18 @@ import (
 // oldSecretLife is how long a secret still signs after it was replaced.
 const oldSecretLife = 24 * time.Hour
 
-// concurrency is how many attempts may be under way when nobody says.
+// concurrency is the default limit on concurrent attempts.
 const concurrency = 64
 
-// Connections is how many connections to one host a Client must be able to
-// have, so that no attempt or ping waits for one that a silent receiver keeps.
+// Connections is how many connections to one host a Client must allow, so that
+// no attempt or ping waits for one that a silent receiver keeps.
 const Connections = concurrency + pingsAll
 
 // Client sends requests. The guarded outbound client is one.
 type Client interface {
 	Do(*http.Request) (*http.Response, error)
 	// CheckURL refuses addresses Do would not send to, as far as the text of
-	// the URL tells.
+	// the URL shows it.
 	CheckURL(raw string) (*url.URL, error)
 }
 
@@ -59,8 +59,8 @@ type Config struct {
 	PerHost     int           // attempts at one host at once; all but a quarter
 	Sweep       time.Duration // between looks at all webhooks; 60 s
 
-	// Follows reports whether this process is the one of several that follows the log for a
-	// webhook, and Turns is a number that changes with them; nil: it follows for all.
+	// Follows reports whether this process, of several, follows the log for a webhook,
+	// and Turns is a number that changes with the answers; nil: it follows for all.
 	Follows func(id string) bool
 	Turns   func() int64
 }
@@ -94,7 +94,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// moment is now as it is stored.
+// moment is the present time in its stored form.
 func (c Config) moment() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }
 
 func positive[T int | time.Duration](v, otherwise T) T {
@@ -124,8 +124,9 @@ func New(cfg Config) *Service {
 	return &Service{dispatcher: d, cfg: cfg, db: cfg.DB, events: cfg.Events, pings: newPings()}
 }
 
-// may checks what a webhook gives away: whoever makes one reads all events, but
-// for what takes a scope to know. A webhook has none and reads as nobody.
+// may checks the right to make a webhook, whose maker reads all events except
+// those that need a scope. A webhook has no scopes and reads as an unknown
+// caller.
 func may(ctx context.Context) (string, error) {
 	ws, err := event.WholeWorkspace(ctx)
 	if err != nil {
@@ -137,7 +138,7 @@ func may(ctx context.Context) (string, error) {
 	return ws, nil
 }
 
-// Create makes a webhook, which sends what happens from now on.
+// Create makes a webhook, which sends events from now on.
 func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[WithSecret], error) {
 	var none web.Reply[WithSecret]
 	ws, err := may(ctx)
@@ -161,7 +162,7 @@ func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[WithSecret], e
 	}}
 	h.secret = s.seal(h, d.Secret)
 	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[WithSecret], error) {
-		// Two who count at once would both find room.
+		// Otherwise two calls at once would both find room.
 		if err := s.events.TakeTurn(ctx, tx, ws); err != nil {
 			return none, err
 		}
@@ -195,8 +196,8 @@ func (s *Service) Get(ctx context.Context, id string) (*Webhook, error) {
 
 // Update applies a merge patch. ifMatch names the revision it was made for. A
 // webhook that is switched on begins at the end of the log; replay sends what
-// it has missed. Other types and another filter hold for what was not looked
-// at yet: the next event, or all that waited while the filter was of no use.
+// it has missed. Changed types and filters apply to what was not looked at yet:
+// the next event, or all that waited while the filter was unusable.
 func (s *Service) Update(ctx context.Context, id, ifMatch string, patch []byte) (*Webhook, error) {
 	ws, err := may(ctx)
 	if err != nil {
@@ -248,7 +249,8 @@ func (h *hook) apply(patch []byte, client Client) error {
 	return nil
 }
 
-// Delete removes a webhook at once; its deliveries go in the background.
+// Delete removes a webhook at once; its deliveries are removed in the
+// background.
 func (s *Service) Delete(ctx context.Context, id, ifMatch string) (*Webhook, error) {
 	return s.change(ctx, id, ifMatch, func(_ *db.Tx, h *hook) (string, error) {
 		h.Active = false
@@ -287,7 +289,8 @@ func (s *Service) change(ctx context.Context, id, ifMatch string, f func(*db.Tx,
 	return &h.Webhook, nil
 }
 
-// Rotate gives a webhook a new secret. The old one signs too for a day.
+// Rotate gives a webhook a new secret. For a day messages are signed with the
+// old one too.
 func (s *Service) Rotate(ctx context.Context, id string) (web.Reply[WithSecret], error) {
 	var none web.Reply[WithSecret]
 	ws, err := may(ctx)

@@ -28,10 +28,10 @@ type limits struct {
 	perHost  int // more than perSpace: no workspace has all of a host
 }
 
-// slots are the attempts that may be under way at once: in all, by workspace
-// and by host. Those that have to wait are served by workspace: the one with
-// the fewest under way comes first, so that nobody's silent receivers hold up
-// others, at the same host or elsewhere.
+// slots limits concurrent attempts: in all, by workspace and by host. Waiting
+// ones are served by workspace: the one with the fewest in progress comes
+// first, so that silent receivers of one workspace do not delay others, at the
+// same host or elsewhere.
 type slots struct {
 	mu     sync.Mutex
 	limits limits
@@ -58,7 +58,7 @@ func (s *slots) take(ctx context.Context, p seat, want int) (n int, waited bool,
 		return 0, false, err
 	}
 	s.mu.Lock()
-	// While somebody waits whom a slot would suit there is none free.
+	// While a waiter could use a slot there is none free.
 	if n := min(s.room(p), want); n > 0 {
 		s.add(p, n)
 		s.mu.Unlock()
@@ -95,7 +95,7 @@ func tally(m map[string]int, k string, n int) {
 	}
 }
 
-// leave takes a waiter out of the line, or gives back what it just got.
+// leave removes a waiter from the line, or returns what it just got.
 func (s *slots) leave(w *waiter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,8 +123,8 @@ func (s *slots) free(p seat, n int) {
 	}
 }
 
-// next is the place in line of whose turn it is, -1 when there is no slot for
-// anybody who waits.
+// next is the place in line of the next waiter, -1 when there is no slot for
+// any.
 func (s *slots) next() int {
 	best := -1
 	for i, w := range s.line {

@@ -25,7 +25,7 @@ type hook struct {
 	seen       int64
 	replayNext int64 // 0: nothing to replay
 	replayTo   int64
-	where      *event.Where // what Filter says; nil when there is none, or FilterError says why
+	where      *event.Where // the parsed Filter; nil when there is none, or FilterError says why
 }
 
 const (
@@ -127,8 +127,8 @@ func scanHook(row db.Row) (*hook, error) {
 	return &h, nil
 }
 
-// compile reads the filter. One that an earlier version of the program has
-// taken and this one does not is no error here: the record says so.
+// compile reads the filter. One that an earlier version of the program accepted
+// and this one does not is not an error here: the record says so.
 func (h *hook) compile() {
 	var err error
 	h.FilterError = ""

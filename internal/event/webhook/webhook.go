@@ -22,7 +22,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// Max is how many webhooks a workspace can have.
+// Max limits the webhooks of a workspace.
 const Max = 50
 
 const (
@@ -53,7 +53,7 @@ type WithSecret struct {
 	Secret string `json:"secret" doc:"Shown only once. Verify webhook-signature with it."`
 }
 
-// Draft is what a webhook is made from.
+// Draft describes a webhook to make.
 type Draft struct {
 	URL         string       `json:"url" doc:"Where events are posted; https." example:"https://example.org/hooks/hearth"`
 	Events      event.Filter `json:"events" doc:"Types to send, with entity.* and * as wildcards; GET /v1/events/types lists them."`
@@ -63,8 +63,8 @@ type Draft struct {
 	Description string       `json:"description,omitzero"`
 }
 
-// Validate names everything that is wrong with the draft. The client judges
-// the address.
+// Validate names everything that is wrong with the draft. The client checks the
+// address.
 func (d Draft) Validate(client Client) error {
 	var c fault.Checks
 	settings{d.URL, d.Events, d.Filter, d.Description, true}.check(&c, client, settings{})
@@ -86,8 +86,8 @@ type settings struct {
 	Active      bool         `json:"active"`
 }
 
-// check names what is wrong with what was changed. An upgrade may leave a
-// pattern or a filter of no use; then it hinders no other change.
+// check names what is wrong with the changed settings. An upgrade may have made
+// a pattern or a filter unusable; that does not prevent other changes.
 func (s settings) check(c *fault.Checks, client Client, was settings) {
 	checkURL(c, s.URL, client)
 	if len(s.Events) == 0 || !slices.Equal(s.Events, was.Events) {
@@ -163,7 +163,7 @@ type Delivery struct {
 	UpdatedAt  time.Time  `json:"updatedAt"`
 }
 
-// Exchange is a delivery with what was said.
+// Exchange is a delivery with its request and answer.
 type Exchange struct {
 	Delivery
 	Request string `json:"request,omitzero" doc:"The message, cut after 1,000 bytes. Absent when its event is no longer kept."`
@@ -177,7 +177,7 @@ const (
 	dead      = "dead"
 )
 
-// Outcome is what became of one attempt, as a test ping answers it.
+// Outcome is the result of one attempt, as a test ping returns it.
 type Outcome struct {
 	Delivered  bool   `json:"delivered"`
 	Status     int    `json:"status,omitzero" doc:"HTTP status the receiver answered with."`

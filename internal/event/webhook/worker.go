@@ -23,7 +23,7 @@ type worker struct {
 	wake chan struct{}
 	pos  int64 // looked at, perhaps further than is stored
 	busy int   // attempts under way
-	told int64 // revision whose filter was found to be of no use
+	told int64 // revision whose filter was found unusable
 	done chan struct{}
 }
 
@@ -73,8 +73,8 @@ func (w *worker) wait(ctx context.Context, at, now time.Time) {
 	}
 }
 
-// turn starts what is due and queues what is new, as far as there is room. It
-// returns when to look again should nothing else happen.
+// turn starts due deliveries and queues new ones, as far as there is room. It
+// returns when to look again if nothing else happens.
 func (d *dispatcher) turn(ctx context.Context, w *worker, h *hook) (time.Time, error) {
 	for w.busy < d.cfg.PerHook {
 		at, some, err := nextDue(ctx, d.db, h.ID)
@@ -102,9 +102,10 @@ func (d *dispatcher) turn(ctx context.Context, w *worker, h *hook) (time.Time, e
 	return time.Time{}, nil
 }
 
-// room takes slots for attempts, and waits when there is none: a lease must
-// not run while its attempt waits. It returns the webhook as it is afterwards,
-// and no slots when it was switched off or moved to another host meanwhile.
+// room takes slots for attempts, and waits when there are none, because a lease
+// must not run while its attempt waits. It returns the webhook in its state
+// afterwards, and no slots when it was switched off or moved to another host
+// meanwhile.
 func (d *dispatcher) room(ctx context.Context, w *worker, h *hook) (*hook, int, error) {
 	p := seatOf(h)
 	n, waited, err := d.slots.take(ctx, p, d.cfg.PerHook-w.busy)
@@ -149,8 +150,8 @@ func (d *dispatcher) start(ctx context.Context, w *worker, h *hook, n int) error
 	return nil
 }
 
-// deliver makes one attempt and stores what came of it. Should that fail, the
-// lease runs out and somebody tries again.
+// deliver makes one attempt and stores the result. If storing fails, the lease
+// expires and the attempt is repeated.
 func (d *dispatcher) deliver(ctx context.Context, h *hook, j job) {
 	a, err := d.attempt(ctx, h, &j)
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
@@ -181,8 +182,8 @@ func (d *dispatcher) attempt(ctx context.Context, h *hook, j *job) (attempt, err
 	return d.send(ctx, h, m), nil
 }
 
-// eventOf finds an event as a webhook sees it, which has no scopes; nil when it
-// is no longer kept.
+// eventOf finds an event as a webhook, which has no scopes, sees it; nil when
+// it is no longer kept.
 func (d *dispatcher) eventOf(ctx context.Context, ws string, seq int64) (*event.Item, error) {
 	b, err := d.events.Read(ctx, event.Query{Workspace: ws, After: seq - 1, Limit: 1})
 	if misplaced(err) || err == nil && (len(b.Items) == 0 || b.Items[0].Seq != seq) {

@@ -9,8 +9,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// doors is how many locks the households of a workspace share. An erasure has
-// one of them to itself; a list of households needs no more than there are.
+// doors is how many locks the households of a workspace share. An erasure takes
+// one of them exclusively; a list of households needs no more than all of them.
 const doors = 64
 
 // Door is the lock of a household.
@@ -21,10 +21,10 @@ func Door(ws, household string) int64 {
 	return int64(space.Sum64() - space.Sum64()%doors + home.Sum64()%doors)
 }
 
-// HoldErasures keeps erasures of households waiting until tx has ended. Whoever stores
-// something new about a household calls it before all else in tx, and only then
-// looks whether the household was erased: what is stored before an erasure, it
-// finds. On SQLite there is one writer, and nothing to wait for.
+// HoldErasures keeps erasures of households waiting until tx has ended. A transaction
+// that stores anything new about a household calls it first, and only then checks
+// whether the household was erased, so that an erasure finds everything that was
+// stored before it. On SQLite there is one writer, and nothing to wait for.
 func HoldErasures(ctx context.Context, tx *db.Tx, d db.Dialect, ws string, households ...string) error {
 	if d != db.Postgres {
 		return nil
@@ -36,7 +36,8 @@ func HoldErasures(ctx context.Context, tx *db.Tx, d db.Dialect, ws string, house
 	return HoldDoors(ctx, tx, d, keys...)
 }
 
-// HoldDoors is HoldErasures by the locks themselves, with others among them.
+// HoldDoors is HoldErasures with the locks themselves, and other locks among
+// them.
 func HoldDoors(ctx context.Context, tx *db.Tx, d db.Dialect, keys ...int64) error {
 	if d != db.Postgres {
 		return nil
@@ -48,9 +49,9 @@ func HoldDoors(ctx context.Context, tx *db.Tx, d db.Dialect, keys ...int64) erro
 	return nil
 }
 
-// BeginErasure waits for all who store something about a household, and keeps others
-// waiting until tx has ended: they find that it was erased then. Every part of an
-// erasure calls it before it reads.
+// BeginErasure waits for all transactions that store something about a household,
+// and keeps others waiting until tx has ended, when they find that it was erased.
+// Every part of an erasure calls it before it reads.
 func BeginErasure(ctx context.Context, tx *db.Tx, d db.Dialect, ws, household string) error {
 	return CloseDoor(ctx, tx, d, Door(ws, household))
 }

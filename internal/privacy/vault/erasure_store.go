@@ -28,7 +28,7 @@ func isErased(ctx context.Context, q db.Querier, ws, household string) (bool, er
 	return n > 0, nil
 }
 
-// ErasedAmong tells which of ids, a JSON array, a workspace has erased.
+// ErasedAmong returns which of ids, a JSON array, a workspace has erased.
 func ErasedAmong(ctx context.Context, tx *db.Tx, d db.Dialect, ws, ids string) (map[string]bool, error) {
 	if d == db.Postgres {
 		return erasedOf(tx.Query(ctx, selectAmongPostgres, ws, ids))

@@ -33,7 +33,7 @@ func findKeys(ctx context.Context, q db.Querier, r Ref) (project, household []by
 	return project, household, nil
 }
 
-// insertProject stores a key, unless somebody else was faster.
+// insertProject stores a key, unless another transaction was faster.
 func insertProject(ctx context.Context, tx *db.Tx, r Ref, sealed []byte, at int64) error {
 	if _, err := tx.Exec(ctx, insertProjectKey, r.Workspace, r.Project, sealed, at); err != nil {
 		return fmt.Errorf("insert project key: %w", err)
@@ -41,8 +41,8 @@ func insertProject(ctx context.Context, tx *db.Tx, r Ref, sealed []byte, at int6
 	return nil
 }
 
-// insertHousehold stores a key and gives the one that is there then. It locks the
-// row, so an erasure that runs at once waits and then takes it away.
+// insertHousehold stores a key and returns the one that exists then. It locks the
+// row, so a concurrent erasure waits and then removes it.
 func insertHousehold(ctx context.Context, tx *db.Tx, r Ref, sealed []byte, at int64) ([]byte, error) {
 	var stored []byte
 	err := tx.QueryRow(ctx, insertHouseholdKey, r.Workspace, r.Household, r.Project, sealed, at).Scan(&stored)
@@ -68,7 +68,7 @@ func removeProject(ctx context.Context, tx *db.Tx, ws, project string) (int64, e
 	return n, nil
 }
 
-// removeDead removes a key nobody can open.
+// removeDead removes a key that can no longer be opened.
 func removeDead(ctx context.Context, tx *db.Tx, r Ref, dead []byte) error {
 	if _, err := tx.Exec(ctx, deleteDeadKey, r.Workspace, r.Household, r.Project, dead); err != nil {
 		return fmt.Errorf("remove dead household key: %w", err)

@@ -30,7 +30,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/secret"
 )
 
-// ErrDestroyed says that the key was destroyed: nobody can read the value any
+// ErrDestroyed means that the key was destroyed: nobody can read the value any
 // more.
 var ErrDestroyed = errors.New("the key of this value was destroyed")
 
@@ -59,7 +59,7 @@ func New(cfg Config) *Vault {
 
 const keySize = 32
 
-// Purposes and bindings of what the keys seal.
+// Purposes and bindings of sealed keys and values.
 const (
 	purpose   = "survey project key"
 	pseudonym = "survey pseudonyms"
@@ -75,7 +75,7 @@ func (v *Vault) Seal(ctx context.Context, tx *db.Tx, r Ref, bind string, text []
 		return nil, err
 	}
 	if project == nil {
-		// A project that was destroyed gets a key for what comes after, too.
+		// A destroyed project gets a new key for later data.
 		if err := insertProject(ctx, tx, r, v.key.Seal(purpose, r.bind(), random()), v.now().UnixMilli()); err != nil {
 			return nil, err
 		}
@@ -140,7 +140,7 @@ func (v *Vault) Open(ctx context.Context, q db.Querier, r Ref, bind string, seal
 	}
 	key, err := gcm(root).open(r.Household, household)
 	if err != nil {
-		return nil, ErrDestroyed // of a project that was destroyed and began anew
+		return nil, ErrDestroyed // of a project that was destroyed and started over
 	}
 	text, err := gcm(key).open(bind, sealed)
 	if err != nil {
@@ -150,19 +150,20 @@ func (v *Vault) Open(ctx context.Context, q db.Querier, r Ref, bind string, seal
 }
 
 // Forget destroys the keys of a household in every project of a workspace, and
-// tells how many there were.
+// returns how many there were.
 func (v *Vault) Forget(ctx context.Context, tx *db.Tx, ws, household string) (int64, error) {
 	return removeHousehold(ctx, tx, ws, household)
 }
 
-// DestroyProject destroys the key of a project, and with it what it sealed.
+// DestroyProject destroys the key of a project, and with it everything it
+// sealed.
 func (v *Vault) DestroyProject(ctx context.Context, tx *db.Tx, ws, project string) (int64, error) {
 	return removeProject(ctx, tx, ws, project)
 }
 
-// Pseudonyms names the households of a project so that nobody without the
-// server's key learns which they are. A household has the same name in every
-// read and export of the project and another one in other projects.
+// Pseudonyms names the households of a project so that only the server's key
+// connects the names with them. A household has the same name in every read and
+// export of the project and another one in other projects.
 func (v *Vault) Pseudonyms(ws, project string) privacy.Names {
 	root := v.key.Derive(pseudonym + "\x00" + ws + "\x00" + project)
 	return func(household string) string {
@@ -173,12 +174,13 @@ func (v *Vault) Pseudonyms(ws, project string) privacy.Names {
 	}
 }
 
-// Cover hides a text from who keeps it and gives it back, such as in a cursor.
+// Cover hides a text from a client that keeps it and returns it, for example in
+// a cursor.
 func (v *Vault) Cover(ws, text string) string {
 	return base64.RawURLEncoding.EncodeToString(v.key.Seal(cover, ws, []byte(text)))
 }
 
-// Uncover reads what Cover made; "" of anything else.
+// Uncover reads what Cover made; "" for anything else.
 func (v *Vault) Uncover(ws, covered string) string {
 	sealed, err := base64.RawURLEncoding.DecodeString(covered)
 	if err != nil {

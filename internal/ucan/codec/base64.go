@@ -24,9 +24,9 @@ var digits = func() (t [256]byte) {
 	return t
 }()
 
-// DecodeText reads base64 in the spellings that Node takes and clients send:
+// DecodeText reads base64 in the spellings that Node accepts and clients send:
 // the standard and the URL alphabet, with or without padding, with line breaks
-// and blanks anywhere. Other letters, and bits left over, are errors.
+// and blanks anywhere. Other characters, and leftover bits, are errors.
 func DecodeText(text string) ([]byte, error) {
 	out := make([]byte, 0, len(text)/4*3+3)
 	var acc uint32

@@ -20,7 +20,7 @@ type Archive struct {
 	Blocks []Block
 }
 
-// Find gives the bytes of a block.
+// Find returns the bytes of a block.
 func (a *Archive) Find(c CID) ([]byte, bool) {
 	for i := range a.Blocks {
 		if a.Blocks[i].CID == c {
@@ -30,7 +30,7 @@ func (a *Archive) Find(c CID) ([]byte, bool) {
 	return nil, false
 }
 
-// Add puts a block at the end unless the archive holds it.
+// Add appends a block unless the archive has it.
 func (a *Archive) Add(b Block) {
 	if _, ok := a.Find(b.CID); !ok {
 		a.Blocks = append(a.Blocks, b)

@@ -225,8 +225,8 @@ func wholeIsInteger(f float64) (any, error) {
 	return v, err
 }
 
-// EncodeCBOR writes v as dag-cbor. It returns an error for what is no value of
-// this package; use From first.
+// EncodeCBOR writes v as dag-cbor. It returns an error for anything that is not
+// a value of this package; use From first.
 func EncodeCBOR(v any) ([]byte, error) { return appendCBOR(nil, v) }
 
 func appendCBOR(b []byte, v any) ([]byte, error) {

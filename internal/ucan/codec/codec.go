@@ -17,8 +17,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
-// ErrSyntax says that bytes are not what they should be. All errors of this
-// package wrap it.
+// ErrSyntax means that bytes are not well-formed. All errors of this package
+// wrap it.
 var ErrSyntax = errors.New("not well formed")
 
 // maxDepth is how deep values may nest.
@@ -54,9 +54,9 @@ func byLength(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
 
-// From makes a value from what Go programs have: also int, map[string]any and
-// slices of them. A whole float becomes an integer, as in JavaScript. It
-// returns an error for any other type, for NaN and infinities.
+// From makes a value from Go types: also int, map[string]any and slices of
+// them. A whole float becomes an integer, as in JavaScript. It returns an error
+// for any other type, for NaN and infinities.
 func From(v any) (any, error) { return from(v, 0) }
 
 func from(v any, depth int) (any, error) {
@@ -130,8 +130,8 @@ func fromMap(in map[string]any, depth int) (any, error) {
 	return out, nil
 }
 
-// Plain is the opposite of From for maps: every Map becomes a map[string]any,
-// which programs like better.
+// Plain reverses From for maps: every Map becomes a map[string]any, which is
+// more convenient.
 func Plain(v any) any {
 	switch x := v.(type) {
 	case Map:

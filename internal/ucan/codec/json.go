@@ -14,7 +14,7 @@ import (
 )
 
 // AppendJSON writes v as the dag-json that JavaScript signs: no white space,
-// keys sorted by UTF-16 units, texts and numbers as JSON.stringify has them.
+// keys sorted by UTF-16 units, texts and numbers as JSON.stringify writes them.
 func AppendJSON(b []byte, v any) ([]byte, error) {
 	switch x := v.(type) {
 	case nil:
@@ -100,8 +100,8 @@ func byUnits(p, q Entry) int {
 	return strings.Compare(a[n:], b[n:])
 }
 
-// appendFloat writes a number as JavaScript shows it, with ".0" where nothing
-// else tells a float.
+// appendFloat writes a number as JavaScript does, with ".0" if nothing else
+// shows that it is a float.
 func appendFloat(b []byte, f float64) ([]byte, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil, bad("not a number")
@@ -146,7 +146,7 @@ func appendText(b []byte, s string) []byte {
 	return append(append(b, s[start:]...), '"')
 }
 
-// DecodeJSON reads dag-json. It takes only the text that AppendJSON would
+// DecodeJSON reads dag-json. It accepts only the text that AppendJSON would
 // write for the same value.
 func DecodeJSON(b []byte) (any, error) {
 	d := reader{json.NewDecoder(bytes.NewReader(b))}
@@ -249,7 +249,7 @@ func (d reader) members(depth int) (any, error) {
 	return out, nil
 }
 
-// special turns the forms that stand for links and bytes into them.
+// special converts the notations of links and bytes.
 func special(v any) (any, error) {
 	switch x := v.(type) {
 	case string:

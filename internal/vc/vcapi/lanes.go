@@ -5,9 +5,10 @@ import (
 	"sync"
 )
 
-// lanes are lines with a door of a few places each. Whoever stands in several asks at the
-// narrowest first: then one of each caller, and no more than the share of each workspace,
-// waits at the last door, which lets in whoever came first. That is how they take turns.
+// lanes are queues with a few places each. A request that enters several starts with the
+// narrowest: then only one of each caller, and no more than the share of each workspace,
+// waits in the last queue, which is first come, first served. That is how they take
+// turns.
 type lanes struct {
 	width int // places of each door
 	mu    sync.Mutex
@@ -21,7 +22,7 @@ type lane struct {
 
 func newLanes(width int) *lanes { return &lanes{width: width, of: map[string]*lane{}} }
 
-// enter takes a place in the lane of a name, or waits for it as long as ctx lets it.
+// enter takes a place in the lane of a name, or waits for it until ctx ends.
 func (l *lanes) enter(ctx context.Context, name string) (leave func(), ok bool) {
 	l.mu.Lock()
 	at := l.of[name]
@@ -40,7 +41,7 @@ func (l *lanes) enter(ctx context.Context, name string) (leave func(), ok bool) 
 	}
 }
 
-// forget drops a lane that nobody uses.
+// forget drops an unused lane.
 func (l *lanes) forget(name string, at *lane) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -36,7 +36,7 @@ const (
 	patience  = 2 * time.Second // for a place
 )
 
-// Config is what the service stands on.
+// Config configures a Service.
 type Config struct {
 	Key       secret.Key
 	Enabled   bool // whether the test issuer signs
@@ -50,7 +50,8 @@ type Config struct {
 	Fleet     *web.Fleet // counts them at all servers; nil: at this one
 }
 
-// Service verifies, and signs for tests. It is safe for many goroutines.
+// Service verifies credentials, and signs them for tests. It is safe for many
+// goroutines.
 type Service struct {
 	cfg      Config
 	id       did.DID
@@ -84,7 +85,7 @@ func New(cfg Config) *Service {
 	}
 }
 
-// Issuer tells who the test issuer is.
+// Issuer describes the test issuer.
 func (s *Service) Issuer() api.DirectIssuer {
 	return api.DirectIssuer{ID: s.id.String(), VerificationMethod: s.signer.Method, Enabled: s.cfg.Enabled}
 }
@@ -189,8 +190,8 @@ func (s *Service) Verify(ctx context.Context, in api.CredentialVerify) (*api.Cre
 	return s.verify(ctx, in.VerifiableCredential, "/verifiableCredential", in.Options, s.verifier.Credential)
 }
 
-// VerifyPresentation verifies a presentation and the credentials in it. Faults as
-// Verify.
+// VerifyPresentation verifies a presentation and the credentials in it. The
+// faults are those of Verify.
 func (s *Service) VerifyPresentation(ctx context.Context, in api.PresentationVerify) (*api.CredentialVerification, error) {
 	return s.verify(ctx, in.VerifiablePresentation, "/verifiablePresentation", in.Options, s.verifier.Presentation)
 }
@@ -225,9 +226,9 @@ func (s *Service) verify(ctx context.Context, m map[string]any, at string, o api
 	return &out, nil
 }
 
-// Check verifies a credential or a presentation and says what came out, good or not.
-// Faults: RATE_LIMITED, VERIFIER_BUSY, and CREDENTIAL_NOT_VERIFIED where there is not one
-// document.
+// Check verifies a credential or a presentation and returns the result, good or bad.
+// Faults: RATE_LIMITED, VERIFIER_BUSY, and CREDENTIAL_NOT_VERIFIED when there is not
+// exactly one document.
 func (s *Service) Check(ctx context.Context, in api.CredentialCheck) (*api.CredentialVerification, error) {
 	m, at, how := in.VerifiableCredential, "/verifiableCredential", s.verifier.Credential
 	if m == nil && in.VerifiablePresentation == nil {
@@ -251,8 +252,8 @@ func (s *Service) Check(ctx context.Context, in api.CredentialCheck) (*api.Crede
 	return out, err
 }
 
-// CheckIssued verifies a credential that was issued here as Check does, by the DID of
-// its twin or the id of its page. Faults: CREDENTIAL_NOT_FOUND, RATE_LIMITED, VERIFIER_BUSY.
+// CheckIssued is Check for a credential that was issued here, by the DID of its twin or
+// the id of its page. Faults: CREDENTIAL_NOT_FOUND, RATE_LIMITED, VERIFIER_BUSY.
 func (s *Service) CheckIssued(ctx context.Context, id string) (*api.CredentialVerification, error) {
 	doc, err := s.cfg.Issued(ctx, id)
 	if err != nil {
@@ -261,12 +262,13 @@ func (s *Service) CheckIssued(ctx context.Context, id string) (*api.CredentialVe
 	return s.Check(ctx, api.CredentialCheck{VerifiableCredential: doc})
 }
 
-// refusal are the members that CREDENTIAL_NOT_VERIFIED has beside the reasons.
+// refusal is the members of CREDENTIAL_NOT_VERIFIED besides the reasons.
 type refusal struct {
 	Verification api.CredentialVerification `json:"verification"`
 }
 
-// checked lists what was looked at. The signature of an envelope always is.
+// checked lists the checks that were made. The signature of an envelope is
+// always checked.
 func checked(asked []string, form string) (out []string) {
 	for _, check := range vc.Checks() {
 		if len(asked) == 0 || slices.Contains(asked, check) || check == vc.CheckProof && form == "jose" {
