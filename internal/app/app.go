@@ -32,13 +32,13 @@ import (
 	"github.com/hearth-dmrv/hearth/plugin"
 )
 
-// Options is what Serve needs beside the configuration.
+// Options is the input of Serve besides the configuration.
 type Options struct {
 	Version string
 	Out     io.Writer // what the person at the terminal reads
 	Err     io.Writer // logs
 	Environ []string
-	Plugins []plugin.Plugin // beside those that are part of the server
+	Plugins []plugin.Plugin // besides the bundled ones
 }
 
 // App is a running server.
@@ -99,9 +99,9 @@ func logAttrs(ctx context.Context) []slog.Attr {
 	return nil
 }
 
-// start opens everything, what fails most often first: a port that is taken
-// or a certificate that cannot be read must not leave a store behind whose
-// owner key nobody has seen.
+// start opens everything, beginning with what fails most often: a port that is
+// taken or a certificate that cannot be read must not leave a store behind
+// whose owner key nobody has seen.
 func (a *App) start(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil && a.endPlugins != nil {
@@ -236,8 +236,8 @@ func seen(m *ops.Metrics) web.Observer {
 	}
 }
 
-// run serves until ctx is done or something fails, then drains: those who
-// take up work stop at once, those the last requests need stop last.
+// run serves until ctx is done or something fails, then drains: parts that take
+// up work stop at once, those that the last requests need stop last.
 func (a *App) run(ctx, life context.Context, end context.CancelFunc) error {
 	var front, work, back errgroup.Group
 	working, stopWork := context.WithCancel(life)
@@ -285,10 +285,10 @@ func prepare(context.Context) {
 	})
 }
 
-// sparingly does something that takes much memory for a moment: garbage goes early, at
-// a share of what is in use in percent, so that the places of what went before are taken
-// again, and what is left over goes back to the system at once. Else as much again would
-// grow until the next collection.
+// sparingly does something that takes much memory for a moment. It collects garbage
+// earlier, at the given percentage, so that memory is reused, and then returns the rest
+// to the system at once. Otherwise the heap would grow by as much again until the next
+// collection.
 func sparingly(share int, f func()) {
 	usual := debug.SetGCPercent(share)
 	defer func() {
@@ -307,15 +307,15 @@ func quiet(f func(context.Context)) func(context.Context) error {
 	}
 }
 
-// drain stops taking requests and lets those that have begun finish. Streams
-// are told and end first, or they would hold it up to its limit; the
-// operators' listener goes last, so that they can watch.
+// drain stops accepting requests and lets running ones finish. Streams are told
+// and end first, or they would use up the whole limit; the operators' listener
+// goes last, so that they can watch.
 func (a *App) drain(ctx context.Context) {
 	limit := a.cfg.Server.ShutdownTimeout
 	a.log.Info("stopping", "timeout", limit.String())
-	_ = a.notify.Stopping() // nobody left to tell
+	_ = a.notify.Stopping() // nothing can be done about a failure
 	a.Events.Close()
-	// A tenth is left for what comes after the requests.
+	// A tenth is reserved for what follows the requests.
 	ctx, cancel := context.WithTimeout(ctx, limit-limit/10)
 	defer cancel()
 	var g errgroup.Group
@@ -333,7 +333,7 @@ func (a *App) drain(ctx context.Context) {
 	}
 }
 
-// endRuns lets the oracle's answers finish for a while and then interrupts
+// endRuns gives the oracle's answers some time to finish and then interrupts
 // them, so that their streams end well before they are cut.
 func (a *App) endRuns(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)

@@ -9,20 +9,19 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// askEvery is how often a job that somebody asked for asks whether they still
-// have the rights it was accepted with.
+// askEvery is how often a requested job checks whether its requester still has
+// the rights it was accepted with.
 const askEvery = time.Second
 
-// asked adds handlers of work that somebody asked for: it ends with their
-// rights. What the server gives itself to finish what it began is not among
-// them.
+// asked adds handlers of requested work, which ends with the requester's
+// rights. Work that the server starts to finish its own is not included.
 func (c *Core) asked(into, handlers map[string]job.Handler) {
 	for kind, h := range handlers {
 		into[kind] = whileAllowed(h, c.mayGoOn)
 	}
 }
 
-// whileAllowed runs a handler for as long as may lets it.
+// whileAllowed runs a handler as long as may returns nil.
 func whileAllowed(h job.Handler, may func(context.Context) error) job.Handler {
 	return func(ctx context.Context, run *job.Run) error {
 		if err := may(ctx); err != nil {
@@ -57,9 +56,9 @@ const codeEnded = "JOB_RIGHTS_ENDED"
 
 func isEnded(err error) bool { return fault.CodeOf(err) == codeEnded }
 
-// mayGoOn is nil while whoever asked for the job of ctx has all the rights it
-// was accepted with. A key that only came to its planned end does not end what
-// it began; one that was revoked does, and a group that no longer gives them.
+// mayGoOn returns nil while the requester of the job of ctx has all the rights
+// it was accepted with. A key that reaches its planned expiry does not end its
+// jobs; a revoked one does, and a group that no longer gives the rights.
 func (c *Core) mayGoOn(ctx context.Context) error {
 	asker := web.CallerFrom(ctx)
 	if asker.Key == "" && asker.Signer != "" {

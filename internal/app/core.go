@@ -29,7 +29,7 @@ import (
 )
 
 // Core is the store and the services over it, without listeners. The command
-// line works on one too, also while a server uses the same store.
+// line uses one too, even while a server uses the same store.
 type Core struct {
 	DB       *db.DB
 	Key      secret.Key
@@ -40,7 +40,7 @@ type Core struct {
 	Jobs     *job.Service
 	Idem     *once.Store
 
-	changes  *change.Service // of what processes keep in memory
+	changes  *change.Service // of cached rows
 	fleet    *web.Fleet      // counts for limits with other servers; nil on SQLite
 	outbound *outbound.Client
 	hooks    *outbound.Client                        // of webhooks alone: silent receivers hold up nothing else at their host
@@ -49,7 +49,7 @@ type Core struct {
 	log      *slog.Logger
 }
 
-// StoreConfig is the store that cfg names.
+// StoreConfig is the configuration of the store that cfg names.
 func StoreConfig(cfg *config.Config, log *slog.Logger) db.Config {
 	c := db.Config{Log: log, Sync: cfg.Data.SQLiteSynchronous}
 	if cfg.Postgres() {
@@ -62,7 +62,7 @@ func StoreConfig(cfg *config.Config, log *slog.Logger) db.Config {
 }
 
 // OpenCore opens the store, brings its schema up to date and builds the
-// services. ctx is the life of what they start.
+// services. ctx is the lifetime of what they start.
 func OpenCore(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Core, error) {
 	if err := os.MkdirAll(cfg.Data.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make data folder: %w", err)
@@ -168,9 +168,9 @@ func eventSource(k secret.Key) string {
 	return fmt.Sprintf("urn:hearth:%x", k.Derive("event source")[:8])
 }
 
-// collectors are the events that would tell who is behind the name of a
-// collector or sender in responses. Who decides about one answers for it by
-// name, and has neither collected nor sent it.
+// collectors are the events that would reveal who is behind the pseudonym of a
+// collector or sender. A person who decides about a response is shown by DID,
+// and has neither collected nor sent it.
 func collectors() event.Veil {
 	return event.Veil{
 		Scope: privacy.PII, Types: event.Filter{"response.*", "kpt.*", "survey.outcome_set", "survey.contacts_disclosed"},
@@ -181,7 +181,7 @@ func collectors() event.Veil {
 // Topics of the bus.
 const (
 	topicEvents   = "events."   // and a workspace: it has new events
-	topicReads    = "reads."    // and a workspace: somebody reads its events
+	topicReads    = "reads."    // and a workspace: its events are being read
 	topicNumbered = "numbered." // and a workspace: its new events have numbers
 	topicJobs     = "jobs"      // there is work, or a job was cancelled
 	topicLimits   = "limits"    // what callers have spent
@@ -236,8 +236,8 @@ func (c *Core) listen() {
 	})
 }
 
-// publish tells other instances something they would find out later anyway.
-// It never waits.
+// publish tells other instances something that they would find out later
+// anyway. It never blocks.
 func (c *Core) publish(ctx context.Context, topic, payload string) {
 	if err := c.Bus.Publish(ctx, topic, payload); err != nil {
 		c.log.WarnContext(ctx, "bus", "topic", topic, "err", err.Error())
@@ -273,7 +273,7 @@ func stampFile(cfg *config.Config) string {
 	return filepath.Join(cfg.Data.Dir, "keys.stamp")
 }
 
-// unlimited turns the setting 0, no limit, into a limit nobody reaches.
+// unlimited turns the setting 0, no limit, into an unreachable limit.
 func unlimited(n int) int {
 	if n == 0 {
 		return 1 << 30
@@ -281,7 +281,7 @@ func unlimited(n int) int {
 	return n
 }
 
-// Close closes what was opened, last first; of a core that is half built too.
+// Close closes what was opened, last first, even of a half-built core.
 func (c *Core) Close() error {
 	for _, client := range []*outbound.Client{c.outbound, c.hooks} {
 		if client != nil {

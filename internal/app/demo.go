@@ -62,7 +62,7 @@ func (a *App) buildDemo() {
 // removal takes a demo out of all areas.
 type removal struct{ *App }
 
-// customer tells what the line knows of a number.
+// customer returns what the line knows about a number.
 func (a removal) customer(ctx context.Context, phone string) (demo.Customer, error) {
 	accounts, err := a.customers()
 	if err != nil {
@@ -151,8 +151,8 @@ func (a removal) find(ctx context.Context, h *demo.Holding) error {
 	return a.name(ctx, h)
 }
 
-// add adds a twin to a demo, if it is there, and gives the groups in it, or the claims
-// about it and what they became.
+// add adds a twin to a demo, if it exists, and returns the groups in it, or the claims
+// about it and their credentials.
 func (a removal) add(ctx context.Context, h *demo.Holding, did string) ([]string, error) {
 	if _, ok := h.Twins[did]; ok || did == "" {
 		return nil, nil
@@ -170,7 +170,7 @@ func (a removal) add(ctx context.Context, h *demo.Holding, did string) ([]string
 	return a.twins.groups.In(ctx, r)
 }
 
-// name collects the names of what is no twin.
+// name collects the names of things other than twins.
 func (a removal) name(ctx context.Context, h *demo.Holding) error {
 	for _, id := range h.Surveys {
 		o, err := a.campaign(ctx, h, id)
@@ -216,8 +216,8 @@ func (a removal) name(ctx context.Context, h *demo.Holding) error {
 	})
 }
 
-// campaign is a survey of a demo: one with its id, of its project. It is nil when
-// there is none; somebody else may have a survey with that id.
+// campaign finds a survey of a demo: one with its id, of its project. It is nil
+// when there is none; another project may have a survey with that id.
 func (a removal) campaign(ctx context.Context, h *demo.Holding, id string) (*survey.Open, error) {
 	o, err := a.surveys.surveys.Open(ctx, id)
 	if fault.KindOf(err) == fault.NotFound {
@@ -226,7 +226,7 @@ func (a removal) campaign(ctx context.Context, h *demo.Holding, id string) (*sur
 		return nil, err
 	}
 	if _, ours := h.Twins[o.Project]; !ours || o.Created.Before(h.Since) {
-		return nil, nil //nolint:nilnil // it is somebody else's
+		return nil, nil //nolint:nilnil // it belongs to somebody else
 	}
 	return o, nil
 }
@@ -350,7 +350,7 @@ func (a removal) removeCustomers(ctx context.Context, h *demo.Holding) error {
 			return err
 		}
 	}
-	for _, phone := range h.Phones { // also of those who only looked
+	for _, phone := range h.Phones { // also of callers who only looked
 		err := a.DB.InTx(ctx, func(tx *db.Tx) error {
 			_, err := forgetNumber(ctx, tx, phone)
 			return err

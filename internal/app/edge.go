@@ -21,14 +21,14 @@ type edge struct {
 	shed    *web.Shedder
 	limit   *web.Limiter                        // by address; nil is off
 	probes  *web.Limiter                        // of / and /health where area C is, by address; nil is off
-	line    func(http.Handler) http.Handler     // counts what is asked of area C; nil without it
-	store   func(*http.Request) context.Context // limits what requests wait for the store; nil: nothing does
+	line    func(http.Handler) http.Handler     // counts requests to area C; nil without it
+	store   func(*http.Request) context.Context // limits how long requests wait for the store; nil: no limit
 	behind  func(http.Handler) http.Handler     // lets replicas answer; nil: there are none
 	see     web.Observer
 	tracer  *ops.Tracer
 	log     *slog.Logger
 
-	requests *slog.Logger // a line for each; only failures where nobody asked for them
+	requests *slog.Logger // a line for each request; only failures unless they are wanted
 }
 
 func newEdge(cfg *config.Config, log *slog.Logger, see web.Observer, tracer *ops.Tracer, fleet *web.Fleet) (*edge, error) {
@@ -64,14 +64,14 @@ func (a *App) requestLog() *slog.Logger {
 	return slog.New(failures{a.log.Handler()})
 }
 
-// dialect writes a fault that no route has claimed, in the words of the path.
+// dialect writes a fault outside all routes, in the dialect of the path.
 func dialect(w http.ResponseWriter, r *http.Request, f *fault.Error) {
 	dialectOf(r)(w, r, f)
 }
 
 // dialectOf picks the dialect of a path: /v1 with the console, and /api, have
-// their own, all else is area D's. Clients of MCP want to hear that a method is
-// wrong, which area D's never do.
+// their own, everything else is area D's. Clients of MCP must be told that a
+// method is wrong, unlike area D's.
 func dialectOf(r *http.Request) web.ErrorWriter {
 	switch {
 	case under(r.URL.Path, "/v1"), under(r.URL.Path, "/console"), r.URL.Path == "/mcp":
@@ -118,15 +118,16 @@ func (e *edge) handler(apis []*web.API, sh shape) http.Handler {
 	return web.WithRequestIDs(h)
 }
 
-// bounded has requests wait for the store only as long as somebody waits for them.
+// bounded limits how long requests wait for the store.
 func (e *edge) bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(w, r.WithContext(e.store(r)))
 	})
 }
 
-// rowOf names what a request changes, where it is one thing that only one can change at a
-// time: what is at its path, or what the same request did before. "" is many things.
+// rowOf names what a request changes, if it is one thing that only one request can change
+// at a time: the resource at its path, or an earlier copy of the same request. "" means
+// several things.
 func rowOf(r *http.Request) string {
 	switch key := r.Header.Get("Idempotency-Key"); {
 	case r.Method == http.MethodPut, r.Method == http.MethodPatch, r.Method == http.MethodDelete,
@@ -157,17 +158,17 @@ func muxOf(apis []*web.API) *http.ServeMux {
 	return mux
 }
 
-// within serves apis to this process itself. Who may do what is the same as for
-// everybody; limits by address and pace are for callers on a network.
+// within serves apis to this process itself. The checks of rights are the same
+// as for everybody; limits by address and pace are for callers on a network.
 func (e *edge) within(apis []*web.API) http.Handler {
 	return web.WithRequestIDs(e.proxies.Middleware(web.Observe(slog.New(failures{e.log.Handler()}), dialect, nil, muxOf(apis))))
 }
 
-// failures logs what went wrong: a process that calls itself thousands of times
-// has nothing else to tell.
+// failures logs only errors, because a process that calls itself thousands of
+// times has nothing else to log.
 type failures struct{ slog.Handler }
 
-// Enabled lets errors through.
+// Enabled admits errors.
 func (f failures) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelError && f.Handler.Enabled(ctx, level)
 }
@@ -196,8 +197,8 @@ func limitName(r *http.Request) string {
 	return ""
 }
 
-// probeName limits what area C documents beside its own routes, which count
-// for themselves: whoever dials must not use up what a probe needs.
+// probeName limits area C's routes for probes separately from its own routes:
+// callers on the line must not use up the allowance of probes.
 func probeName(r *http.Request) string {
 	if p := r.URL.Path; p == "/" || p == "/health" {
 		return web.AddrName(web.ClientAddr(r.Context()))
@@ -205,9 +206,9 @@ func probeName(r *http.Request) string {
 	return ""
 }
 
-// withCORS leaves area C out, which gateways call and never a page, and the
-// console, which pages of other sites have no business with. A and
-// B spare who is no page the headers; D promises them to everybody.
+// withCORS leaves out area C, which only gateways call, and the console, which
+// pages of other sites must not use. A and B omit the headers for clients other
+// than pages; D promises them to everybody.
 func (e *edge) withCORS(next http.Handler) http.Handler {
 	cors := e.cors.Middleware(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -23,15 +23,15 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ucan"
 )
 
-// Identity is who the oracle of this server is. Without a key it still
+// Identity is the identity of this server's oracle. Without a key it still
 // checks callers but cannot sign.
 type Identity struct {
 	DID did.DID
 	Key ed25519.PrivateKey // nil when only the DID is known
 }
 
-// oracleText is an identity as it is kept, sealed in the store; and in oracle.json
-// of the data folder by servers of before it was.
+// oracleText is an identity in its stored form, sealed in the store; earlier
+// servers kept it in oracle.json of the data folder.
 type oracleText struct {
 	DID  did.DID `json:"did"`
 	Seed string  `json:"ed25519Seed,omitempty"` // base64url, 32 bytes
@@ -105,8 +105,8 @@ func (c *Core) loadIdentity(ctx context.Context, dir string, o config.Oracle) (I
 	return id, nil
 }
 
-// tellDifference says that the file of a data folder is of another oracle than the
-// store. It counts no more.
+// tellDifference logs that the file of a data folder belongs to another oracle
+// than the store's. It is ignored.
 func tellDifference(log *slog.Logger, file, kept Identity) {
 	if file.DID != "" && (file.DID != kept.DID || !bytes.Equal(file.Key, kept.Key)) {
 		log.Warn("oracle.json is not used: the store has another oracle", "oracle_did", kept.DID.String(), "file", file.DID.String())
@@ -173,12 +173,12 @@ func newIdentity() (Identity, error) {
 	return Identity{DID: did.NewEntity(), Key: key}, nil
 }
 
-// ErrKeyLost says that adopting an oracle would drop a key that is kept nowhere else.
+// ErrKeyLost means that adopting an oracle would drop the only copy of a key.
 var ErrKeyLost = errors.New("the store has the only copy of a key")
 
-// AdoptOracle makes the oracle of the settings that of the store, and gives the DID
-// of the one before. No server may run. Unless sure, it does not drop a key:
-// ErrKeyLost.
+// AdoptOracle makes the oracle of the settings that of the store, and returns the
+// DID of the previous one. No server may be running. Unless sure, it refuses to
+// drop a key: ErrKeyLost.
 func (c *Core) AdoptOracle(ctx context.Context, cfg *config.Config, sure bool) (before did.DID, err error) {
 	set, err := identityOf(cfg.Oracle)
 	if err != nil || set.DID == "" {

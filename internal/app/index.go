@@ -35,7 +35,7 @@ type (
 	filterLimits = api.FilterLimits
 )
 
-// routes enters the index. It is filled later, because it tells of all tables.
+// routes adds the index. It is filled later, because it describes all tables.
 func (x *index) routes(a *web.API) {
 	web.Get(a, "/v1", x.serve, web.Doc{
 		Summary: "List what this API offers", Scope: web.Public, Tag: "system", Light: true,
@@ -76,8 +76,9 @@ func capabilities(all []web.Route) []capability {
 	return slices.DeleteFunc(out, func(c capability) bool { return c.Name == "system" })
 }
 
-// clearer reports whether a path is a better beginning of a group than one before
-// it in the table: the one of its name, or one without names to fill in.
+// clearer reports whether a path is a better entry point of a group than the one
+// before it in the table: the one with the group's name, or one without
+// parameters.
 func clearer(name, path, than string) bool {
 	rank := func(p string) int {
 		switch {
@@ -104,7 +105,7 @@ func limitsOf(cfg *config.Config, all []web.Route) limits {
 	}
 	for _, r := range all {
 		bytes, items := r.Doc.MaxBody, 0
-		switch r.Method + " " + r.Path { // what handlers hold to by themselves
+		switch r.Method + " " + r.Path { // limits that handlers enforce themselves
 		case "POST /v1/imports":
 			bytes, items = bulk.MaxImport, sheet.MaxRows
 		case "POST /v1/surveys/{surveyId}/imports":

@@ -79,8 +79,9 @@ func (f *front) bind(ctx context.Context, name, addr string) error {
 	return nil
 }
 
-// manyAllowed tells whom the cap per address does not bind: everybody behind a
-// trusted proxy or a gateway has one address, and loopback is ourselves.
+// manyAllowed says which addresses are exempt from the limit per address:
+// everybody behind a trusted proxy or a gateway has one address, and loopback
+// is ourselves.
 func (f *front) manyAllowed(addr netip.Addr) bool {
 	return addr.IsLoopback() || f.edge.proxies.Trusts(addr) ||
 		slices.ContainsFunc(f.cfg.USSD.GatewayNetworks, func(n netip.Prefix) bool { return n.Contains(addr.Unmap()) })
@@ -142,11 +143,10 @@ func (l *listener) port() int {
 	return 0
 }
 
-// tlsConfig makes the TLS side of the configuration, nil without one. With
-// ACME it also returns the handler of http-01 challenges, which sends everyone
-// else to https. Where gateways have certificates every client is asked for
-// one; what it proves is judged where a gateway calls, so that others may show
-// what they like.
+// tlsConfig makes the TLS side of the configuration, nil without one. With ACME
+// it also returns the handler of http-01 challenges, which redirects everyone
+// else to https. If gateways have certificates every client is asked for one;
+// it is checked only where a gateway calls, so other clients may send any.
 func tlsConfig(cfg *config.Config, log *slog.Logger) (*tls.Config, http.Handler, error) {
 	c, challenges, err := serverTLS(cfg, log)
 	if c == nil || err != nil {
@@ -204,7 +204,7 @@ func serverTLS(cfg *config.Config, log *slog.Logger) (*tls.Config, http.Handler,
 }
 
 // CheckFiles opens the files that cfg names, certificates, gateways, menus and
-// pages, and says of each what stops the server from using it.
+// pages, and returns for each what prevents the server from using it.
 func CheckFiles(cfg *config.Config) error {
 	_, _, err := tlsConfig(cfg, slog.New(slog.DiscardHandler))
 	if dir := cfg.Server.ConsoleDir; dir != "" {
@@ -231,8 +231,8 @@ func CheckFiles(cfg *config.Config) error {
 	return errors.Join(err, wrong)
 }
 
-// certFiles reads a certificate anew when its file changes, so that a renewal
-// needs no restart. A renewal that cannot be read leaves the old one in use.
+// certFiles rereads a certificate when its file changes, so that a renewal
+// needs no restart. If the renewal cannot be read the old one stays in use.
 type certFiles struct {
 	cert, key string
 	log       *slog.Logger

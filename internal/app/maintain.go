@@ -101,9 +101,9 @@ func (a *App) sweep(ctx context.Context, r *job.Run) error {
 	return nil
 }
 
-// backupPayload is what a job of a backup is told.
+// backupPayload is the payload of a backup job.
 type backupPayload struct {
-	Scheduled bool `json:"scheduled"` // nobody asked for it
+	Scheduled bool `json:"scheduled"` // by schedule, not by request
 }
 
 // backup takes a backup and removes the oldest ones. Where there may be several servers

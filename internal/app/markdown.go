@@ -43,7 +43,7 @@ func (p *page) enter(block string) {
 	}
 	switch p.block = block; block {
 	case "":
-	case "pre": // it scrolls, also for those who have no mouse
+	case "pre": // it must be scrollable without a mouse
 		p.out.WriteString(`<pre tabindex="0">`)
 	default:
 		p.out.WriteString("<" + block + ">")

@@ -31,9 +31,10 @@ func crossings(a *App, s *surveys) *crossref.Service {
 	})
 }
 
-// days gives visit the days of the devices of a project, as its usage lists them;
-// none of a project that is not held here. Readings that came a moment ago are in
-// them: who uploads a batch and then asks would find nothing measured otherwise.
+// days passes the days of the devices of a project to visit, as its usage lists
+// them; none for a project that is not held here. They include readings that
+// arrived a moment ago; otherwise a client that uploads a batch and then asks
+// would find nothing.
 func (m measured) days(ctx context.Context, project, from, to string, visit func(crossref.Day) error) error {
 	if _, err := m.a.twins.devices.Catch(ctx); err != nil {
 		return err
@@ -66,7 +67,7 @@ func (m measured) days(ctx context.Context, project, from, to string, visit func
 	}
 }
 
-// tests gives visit the recorded kitchen tests of a project. A run pairs
+// tests passes the recorded kitchen tests of a project to visit. A run pairs
 // households by their DIDs, whoever has asked for it, and shows none.
 func (m measured) tests(ctx context.Context, project string, visit func(crossref.Test) error) error {
 	c := web.CallerFrom(ctx)

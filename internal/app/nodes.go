@@ -21,8 +21,8 @@ func (c *Core) join(ctx context.Context, version string) error {
 	return c.DB.Join(ctx, db.Node{Name: hostName(), Version: version})
 }
 
-// linger keeps serving for a while after readiness has ended, so that whoever sends
-// requests here looks elsewhere before the listeners close.
+// linger keeps serving for a while after readiness has ended, so that load
+// balancers stop sending requests before the listeners close.
 func linger(log *slog.Logger, delay time.Duration, failed <-chan struct{}) {
 	if delay > 0 {
 		log.Info("not ready any more", "timeout", delay.String())
@@ -81,8 +81,8 @@ func Nodes(ctx context.Context, d *db.DB) ([]api.Node, error) {
 	return out, err
 }
 
-// LocalNode is the server that holds the embedded store of a configuration, none
-// when it does not run.
+// LocalNode is the server that has the embedded store of a configuration open,
+// none when it is not running.
 func LocalNode(cfg *config.Config) []api.Node {
 	var s serving
 	text, err := os.ReadFile(filepath.Join(cfg.Data.Dir, servingName))

@@ -18,8 +18,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// operations answers whoever runs the server: how it is, what failed, how it is
-// set, and its backups.
+// operations serves the server's operators: its health, failures, settings, and
+// backups.
 type operations struct {
 	core    *Core
 	cfg     *config.Config
@@ -34,8 +34,8 @@ const backupsPath = "/v1/backups"
 
 const codeRestricted = "KEY_RESTRICTED"
 
-// ofServer refuses callers who are limited to projects: how the server is, what it
-// is set to and what it keeps belongs to none of them. The fault is KEY_RESTRICTED.
+// ofServer refuses callers limited to projects: the state of the server, its
+// settings and its backups belong to no project. The fault is KEY_RESTRICTED.
 func ofServer(ctx context.Context) error {
 	if len(web.CallerFrom(ctx).Projects) > 0 {
 		return fault.New(fault.Forbidden, codeRestricted, "This key is limited to projects; the server works for all of them. Use a key without that limit.")
@@ -235,10 +235,10 @@ func (o *operations) verify(ctx context.Context, r *job.Run) error {
 	return noted
 }
 
-// noting has trouble remember how requests ended, and then tells next.
+// noting makes trouble remember the outcomes of requests, and then calls next.
 func noting(t *ops.Trouble, next web.Observer) web.Observer {
 	return func(r *http.Request, s web.Seen) {
-		// A page that asks again lets go of what it asked before: nothing has failed then.
+		// A page that asks again cancels its earlier request: then nothing has failed.
 		if gone := r.Context().Err() != nil; !gone && !web.HealthRoute(r) {
 			t.Note(api.Mishap{
 				At: time.Now().UTC().Truncate(time.Millisecond), RequestID: web.RequestID(r.Context()), Method: s.Method, Route: s.Route, Status: s.Status, DurationMS: s.Duration.Milliseconds(),

@@ -59,12 +59,12 @@ type mind struct {
 	state   *extend.State
 	kept    []*chat.Kept // of plugins that seal their values
 	credits *credit.Plugin
-	worked  func(values ...string) // counts what plugins did by time
+	worked  func(values ...string) // counts the scheduled work of plugins
 	llm     *outbound.Client       // nil with the built-in model
 	mcp     *mcp.Service
 	assists *mcp.Endpoint
 	foreign []*outbound.Client  // for MCP servers and attachments
-	inner   func() http.Handler // answers what plugins ask this server; nil until it serves
+	inner   func() http.Handler // serves the requests of plugins to this server; nil until it serves
 }
 
 // Topics of the oracle: of its runs, and of its sockets.
@@ -73,15 +73,15 @@ const (
 	topicSockets = "sockets." // and a session, or nothing
 )
 
-// runTopic is the topic of what is said of a run: a word, and what it is about.
+// runTopic is the topic of a message about a run: a word, and its subject.
 func runTopic(payload string) string {
 	_, rest, _ := strings.Cut(payload, " ")
 	id, _, _ := strings.Cut(rest, " ")
 	return topicRuns + id
 }
 
-// What is kept of a run: its frames as long as a client may come back for them,
-// what it did as long as people ask about it.
+// How long data of a run is kept: its frames as long as a client may come back
+// for them, its record as long as people may ask about it.
 const (
 	frameLife = time.Hour
 	runLife   = 30 * 24 * time.Hour
@@ -208,7 +208,7 @@ func (a *App) chats() *chat.Store {
 // mindErasers are what area D does to forget a person.
 func mindErasers(a *App) []erase.Eraser {
 	return []erase.Eraser{{Name: oracle.PartConversations, Erase: func(ctx context.Context, tx *db.Tx, ws, did string) (int64, error) {
-		var state *extend.State // what of it stays in memory goes too
+		var state *extend.State // what it caches is dropped too
 		var credits *credit.Plugin
 		if a.mind != nil {
 			state, credits = a.mind.state, a.mind.credits
@@ -237,9 +237,9 @@ func (m *mind) model() (llm.Model, *llm.Catalogue, error) {
 	return llm.New(c)
 }
 
-// reader reads attachments. Its clients have none of the exceptions an operator makes
-// for webhooks: whoever may chat names these addresses, and the model tells what is
-// there. Each homeserver has a client of its own, so that none can redirect to another
+// reader reads attachments. Its clients have none of the operator's exceptions for
+// webhooks, because users of the chat name these addresses, and the model reveals the
+// content. Each homeserver has its own client, so that none can redirect to another
 // that the operator has inside.
 func (m *mind) reader() (*attach.Reader, error) {
 	client := func(allow []string) (*outbound.Client, error) {
@@ -393,7 +393,7 @@ func (m *mind) retentions(config.Events) []retention {
 	}
 }
 
-// work is what area D does beside requests.
+// work is area D's background work.
 func (m *mind) work() []func(context.Context) error {
 	if m == nil {
 		return nil
@@ -415,7 +415,7 @@ func (m *mind) drain(ctx context.Context) error {
 	return m.runs.Close(ctx)
 }
 
-// close ends what is left after the listeners.
+// close ends what remains after the listeners.
 func (m *mind) close(ctx context.Context) error {
 	if m == nil {
 		return nil

@@ -18,7 +18,7 @@ type chatInterviews struct{ lookups }
 
 var _ lookup.Interviews = chatInterviews{}
 
-// told is what the model is told of an interview.
+// told is what the model is told about an interview.
 type told struct {
 	How      string               `json:"how"`
 	Next     *interview.Step      `json:"next,omitzero"`
@@ -28,9 +28,8 @@ type told struct {
 	Response string               `json:"responseId,omitzero"`
 }
 
-// ref has what follows done by the user of the run through the door of the chat.
-// A user needs the rights of a collector to ask others, and none to answer for their
-// own household.
+// ref makes the user of the run act through the door of the chat. A user needs the
+// rights of a collector to ask others, and none to answer for their own household.
 func (i chatInterviews) ref(ctx context.Context, t lookup.Talk) (context.Context, interview.Ref, error) {
 	ref := interview.Ref{Survey: t.Survey, Household: t.Household, Language: t.Language}
 	if ref.Household == "" {

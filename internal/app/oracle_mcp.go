@@ -76,8 +76,8 @@ func (m *mind) serveMCP(tools *tool.Registry, in lookups) error {
 	return nil
 }
 
-// abroad is a client for MCP servers. It follows no redirect: what it sends may hold
-// credentials.
+// abroad is a client for MCP servers. It follows no redirect, because requests may
+// hold credentials.
 func (m *mind) abroad(allow []string) (*outbound.Client, error) {
 	c, err := outbound.New(outbound.Config{Allow: allow, Timeout: mcpTime, HeaderTimeout: mcpTime, MaxBytes: mcpBytes, MaxRedirects: -1})
 	if err == nil {

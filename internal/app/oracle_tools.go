@@ -29,7 +29,7 @@ type lookups struct {
 	callers *caller.Service
 	twins   *twins
 	surveys *surveys
-	// household is that of a customer of the line; "" for others.
+	// household of a customer of the line; "" for others
 	household func(ctx context.Context, ws, did string) (string, error)
 }
 
@@ -83,9 +83,9 @@ func (c *Core) callerOf(ctx context.Context, did, signer string) (web.Caller, er
 	return out, err
 }
 
-// asUser has what follows done by the user of a run, who needs a scope for it.
-// Each call asks: whether the key that sent the message is still theirs, and what
-// their groups give now.
+// asUser makes the user of a run act, who needs a scope for it. Each call checks
+// whether the key that sent the message is still theirs, and what their groups
+// give now.
 func (l lookups) asUser(ctx context.Context, scope string) (context.Context, error) {
 	run := tool.From(ctx)
 	if run.Caller.Key != "" {
@@ -101,7 +101,7 @@ func (l lookups) asUser(ctx context.Context, scope string) (context.Context, err
 	return web.WithCaller(ctx, c), nil
 }
 
-// userOf is the user of a run as they are now.
+// userOf is the user of a run with their present rights.
 func (l lookups) userOf(ctx context.Context, run tool.Context) (web.Caller, error) {
 	if run.Again != nil {
 		return run.Again(ctx)
@@ -112,8 +112,8 @@ func (l lookups) userOf(ctx context.Context, run tool.Context) (web.Caller, erro
 	return l.core.callerOf(ctx, run.User, run.Signer)
 }
 
-// asKey is asUser for somebody who came with an API key: its rights are those of
-// the key, as long as it has all of them.
+// asKey is asUser for a caller with an API key: the rights are those of the key,
+// as long as it has all of them.
 func (l lookups) asKey(ctx context.Context, c web.Caller, scope string) (context.Context, error) {
 	ctx = web.WithCaller(ctx, c)
 	err := l.core.Auth.StillValid(ctx, false)

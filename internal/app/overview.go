@@ -30,7 +30,7 @@ func (a *App) overview() *overview.Service {
 	return overview.New(c)
 }
 
-// oracleName is what this server's own oracle is called, where no twin tells.
+// oracleName is the name of this server's own oracle, where no twin has one.
 func (a *App) oracleName(_ context.Context, ids []string) ([]api.Name, error) {
 	if self := a.identity.DID.String(); slices.Contains(ids, self) {
 		return []api.Name{{DID: self, Kind: "agent", Name: a.cfg.Oracle.Name}}, nil
@@ -38,7 +38,7 @@ func (a *App) oracleName(_ context.Context, ids []string) ([]api.Name, error) {
 	return nil, nil
 }
 
-// timeline are those who know what happened to twins.
+// timeline lists the sources of happenings of twins.
 func (a *App) timeline() []overview.Source {
 	joined := relationship.Timeline{DB: a.DB}
 	twins, devices := needs("entities:read", ""), needs("devices:read", "")
@@ -67,7 +67,7 @@ func (a *App) timeline() []overview.Source {
 	return out
 }
 
-// needs is a source that wants a scope, and another one to be read as a whole.
+// needs makes a source require a scope, and another one to be read as a whole.
 func needs(some, all string) func(web.Caller) (bool, bool) {
 	return func(c web.Caller) (bool, bool) {
 		may := c.May(some)

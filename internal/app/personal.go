@@ -15,8 +15,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ussd"
 )
 
-// Personal is the registry of personal data of all tables, whichever areas
-// this server runs: they share one store.
+// Personal is the registry of personal data of all tables, whichever areas this
+// server runs, because they share one store.
 func Personal() (privacy.Registry, error) {
 	return privacy.Join(
 		erase.Personal(), auth.Personal(), survey.Personal(), ussd.Personal(), oracle.Personal(),

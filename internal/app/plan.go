@@ -33,8 +33,8 @@ const (
 	withinName = "within" // no listener: calls of the process to itself
 )
 
-// places decides which listeners there are. An area with an address of its own
-// leaves the merged one; a listener nobody is left on is not opened.
+// places decides which listeners there are. An area with its own address leaves
+// the merged one; a listener without areas is not opened.
 func places(cfg *config.Config) []place {
 	s := cfg.Server
 	var out []place
@@ -141,7 +141,7 @@ func (a *App) hasPages(name string) bool {
 	return name == apiName || name == mergedName && a.cfg.Server.APIAddr == ""
 }
 
-// beside are the tables on the listener of /v1, of which the index tells.
+// beside lists the tables on the listener of /v1 that the index describes.
 func beside(s config.Server, platform, area, phones, talk *web.API) []*web.API {
 	apis := []*web.API{area, platform}
 	if s.APIAddr == "" {
@@ -202,7 +202,7 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// greet tells the person at the terminal what they have.
+// greet prints an overview for the person at the terminal.
 func (a *App) greet(link string) {
 	w := a.opt.Out
 	for _, l := range a.open {
@@ -237,8 +237,8 @@ func (l *listener) base() string {
 	return fmt.Sprintf("%s://%s", scheme, shownAddr(l.socket.Addr()))
 }
 
-// ConsoleLink is the address that opens a session of the console for a code. What
-// follows # stays in the browser and reaches no log.
+// ConsoleLink is the address that opens a session of the console for a code. The
+// part after # stays in the browser and reaches no log.
 func ConsoleLink(base, code string) string { return base + "/console/#enter=" + code }
 
 // link makes the link of the console, "" without one.

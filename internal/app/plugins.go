@@ -24,8 +24,8 @@ import (
 	"github.com/hearth-dmrv/hearth/plugin"
 )
 
-// CheckPlugins says what is wrong with the plugins of this program or with what
-// the configuration says of them. It starts none.
+// CheckPlugins says what is wrong with the plugins of this program or with
+// their configuration. It starts none.
 func CheckPlugins(cfg *config.Config, plugins []plugin.Plugin) error {
 	set, err := newPlugins(cfg, extend.Config{Plugins: slices.Concat(ownPlugins(lookup.Source{}, task.New(task.Source{}), credit.New(credit.Config{})), plugins)})
 	if err != nil {
@@ -34,7 +34,8 @@ func CheckPlugins(cfg *config.Config, plugins []plugin.Plugin) error {
 	return set.Check()
 }
 
-// PluginNames are the names of the plugins of a program that is built with some.
+// PluginNames returns the names of the plugins of a program, including the
+// bundled ones.
 func PluginNames(plugins []plugin.Plugin) []string {
 	var out []string
 	for _, p := range slices.Concat(ownPlugins(lookup.Source{}, task.New(task.Source{}), credit.New(credit.Config{})), plugins) {
@@ -116,13 +117,13 @@ func pluginClient(cfg *config.Config, named []string) (*http.Client, func(), err
 	return c.HTTP(), c.Close, nil
 }
 
-// settle tells plugins what an answer has used.
+// settle reports to plugins what an answer has used.
 func (m *mind) settle(ctx context.Context, a *run.Account) int64 {
 	return m.plugins.Settle(ctx, usageOf(a))
 }
 
-// purses give the ledger of the plugin that has one to the answers of messages; nil:
-// nobody pays.
+// purses makes the purses for answers from the plugin with a ledger; nil: nobody
+// pays.
 func (m *mind) purses() func(tool.Context) run.Purse {
 	books := m.plugins.Ledger()
 	if books == nil {
@@ -131,7 +132,7 @@ func (m *mind) purses() func(tool.Context) run.Purse {
 	return func(about tool.Context) run.Purse { return &purse{books, about} }
 }
 
-// release gives back what was held for a run whose server died.
+// release returns what was held for a run whose server died.
 func (m *mind) release(ctx context.Context, user, run string) error {
 	if books := m.plugins.Ledger(); books != nil {
 		return books.Release(ctx, user, run)
@@ -145,7 +146,7 @@ type purse struct {
 	about tool.Context
 }
 
-// Hold lets the answer begin.
+// Hold admits the answer.
 func (p *purse) Hold(ctx context.Context, tx *db.Tx) error {
 	return p.books.Hold(tool.With(ctx, p.about), tx)
 }
@@ -155,7 +156,7 @@ func (p *purse) Charge(ctx context.Context, tx *db.Tx, a *run.Account) (int64, e
 	return p.books.Charge(tool.With(ctx, p.about), tx, usageOf(a))
 }
 
-// usageOf is what a plugin is told of an account; nil when there is none.
+// usageOf is the part of an account that a plugin gets; nil when there is none.
 func usageOf(a *run.Account) *plugin.Usage {
 	if a == nil {
 		return nil

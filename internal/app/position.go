@@ -13,8 +13,8 @@ import (
 // and in a read what its answer must show.
 const positionHeader = "Hearth-Position"
 
-// positions lets readers of /v1 who send a position be answered by a replica, and tells
-// writers theirs. Whoever sends none reads the primary.
+// positions lets a replica answer readers of /v1 who send a position, and tells writers
+// theirs. Readers without one read the primary.
 func positions(d *db.DB, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -41,8 +41,8 @@ func positions(d *db.DB, next http.Handler) http.Handler {
 	})
 }
 
-// positionOf is where a request that was answered with success wrote. One that stored
-// nothing itself, because it was repeated say, tells of all there is.
+// positionOf is the position of a successful request's writes. One that stored
+// nothing itself, for example a repeat, gets the present end of the log.
 func positionOf(ctx context.Context, d *db.DB, written *db.Written) string {
 	at := written.Position()
 	if at == "" {

@@ -192,7 +192,7 @@ func (t asked) checkList(ctx context.Context, project string, l survey.EntityLis
 	if err := wrong.Err("ENTITY_LIST_INVALID", "The entity list is not valid."); err != nil {
 		return err
 	}
-	// Collectors have no scope for what is personal, whatever its maker has.
+	// Collectors have no scope for personal data, whatever the key's maker has.
 	plain := web.WithCaller(ctx, web.Caller{Workspace: c.Workspace, Projects: c.Projects, Scopes: []string{"entities:read"}})
 	_, err := a.twins.search.List(plain, a.DB, listQuery(project, &l, 1))
 	return err

@@ -26,8 +26,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// referencePolicy lets the page run its own scripts and nothing else. The
-// styles are the viewer's own, written into elements at run time.
+// referencePolicy lets the page run only its own scripts. The styles are the
+// viewer's own, written into elements at run time.
 const referencePolicy = "script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; form-action 'none'"
 
 //go:embed reference.html
@@ -39,11 +39,11 @@ var referenceScript []byte
 //go:embed reference.css
 var referenceStyle []byte
 
-// reference serves the interactive API reference and the document it shows.
-// Everything is in the binary: no request leaves for anywhere. The document is
-// written when somebody first asks for it, not while the server starts.
+// reference serves the interactive API reference and its document. Everything
+// is in the binary: no request leaves the machine. The document is made on the
+// first request for it, not when the server starts.
 type reference struct {
-	oracle     string        // DID of the server's own twin, which is there from the first start
+	oracle     string        // DID of the server's own twin, which exists from the first start
 	more       []web.Message // events of plugins
 	json, yaml func() ([]byte, error)
 	older      func() ([]byte, error) // OpenAPI 3.0
@@ -126,8 +126,8 @@ func write(w http.ResponseWriter, r *http.Request, media string, document func()
 	return nil
 }
 
-// serveFile serves the viewer's files and our two generated pages, by name
-// from what is embedded; no path of the machine is ever built.
+// serveFile serves the viewer's files and our two generated pages, by name from
+// the embedded files; it never builds a path of the machine.
 func (s *reference) serveFile(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("file")
 	web.ForPage(w.Header(), r, referencePolicy)
@@ -179,7 +179,7 @@ func serveAsset(w http.ResponseWriter, r *http.Request, name string) error {
 		return fmt.Errorf("unpack %s: %w", name, err)
 	}
 	w.Header().Set("Content-Type", media)
-	_, _ = io.Copy(w, z) // unpacked as it is taken; the client is gone when this fails
+	_, _ = io.Copy(w, z) // unpacked while it is sent; an error means that the client is gone
 	return nil
 }
 

@@ -26,9 +26,8 @@ const (
 )
 
 // examples makes the examples of the areas, which do not know each other, work
-// one after the other on a fresh server: what reads asks for the server's own
-// twin or for what comes with the program, what changes names what an example
-// has made.
+// one after the other on a fresh server: reads use the server's own twin or
+// bundled records, changes use what an earlier example has made.
 type examples struct {
 	oracle string
 }
@@ -86,7 +85,7 @@ func (e examples) parameter(op *huma.Operation, path string, p *huma.Param) {
 	p.Example = nil
 }
 
-// needed tells which parameters beside the path a route refuses to do without.
+// needed reports whether a route requires a parameter besides the path.
 func needed(method, path, name string) bool {
 	if name == "If-Match" {
 		return method != http.MethodPost && path != "/v1/invites/{id}" && (path != "/v1/api-keys/{id}" || method == http.MethodPatch)
@@ -175,7 +174,7 @@ func (e examples) sample(method, path, name string) string {
 	return ""
 }
 
-// did is the DID in a path: of a twin that is there, or of one that an example
+// did is the DID in a path: of an existing twin, or of one that an example
 // makes.
 func (e examples) did(read bool, collection, path string) string {
 	switch collection {
@@ -196,7 +195,7 @@ func (e examples) did(read bool, collection, path string) string {
 		return ownGroup
 	case strings.HasSuffix(path, "/groups"):
 		return ownOrg
-	case strings.HasSuffix(path, "/transitions"): // of a twin that is no draft
+	case strings.HasSuffix(path, "/transitions"): // of a twin other than a draft
 		return ownHousehold
 	case strings.HasSuffix(path, "/transfer"), strings.HasSuffix(path, "/verification"): // of one that no example changes later
 		return ownDevice
@@ -226,7 +225,7 @@ func (e examples) id(collection, path string) string {
 	return noID
 }
 
-// name says in the example of a body what it makes.
+// name names what a body makes in its example.
 func name(path string, op *huma.Operation) {
 	content := op.RequestBody.Content
 	body := content["application/json"]
@@ -271,7 +270,7 @@ func name(path string, op *huma.Operation) {
 	}
 }
 
-// text is a body that is no JSON, with an example.
+// text is a body other than JSON, with an example.
 func text(example string) *huma.MediaType {
 	return &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}, Example: example}
 }
@@ -281,7 +280,7 @@ func say(body *huma.MediaType, name string, value any) {
 	text, err := json.Marshal(body.Example)
 	var all map[string]any
 	if err != nil || json.Unmarshal(text, &all) != nil {
-		return // no object: a test of the reference runs what is named here
+		return // not an object: a test of the reference runs what is named here
 	}
 	all[name] = value
 	body.Example = all

@@ -54,8 +54,8 @@ func (ownCalls) Admit(_ http.Header, r *http.Request, scope web.Scope) (web.Call
 // reports is what bundles ask of the areas.
 type reports struct{ *App }
 
-// issuer finds who signs: the oracle that somebody names, or that of the newest
-// credential of the project.
+// issuer finds the signer: the requested oracle, or that of the project's
+// newest credential.
 func (a reports) issuer(ctx context.Context, project, want string) (string, error) {
 	r, err := a.twins.entities.Find(ctx, a.DB, project)
 	if err != nil {
@@ -87,8 +87,9 @@ func nowhere(err error, at string) error {
 	return err
 }
 
-// maySign is nil for an oracle whose key has signed for the project. Any other one signs
-// for those alone who may have a key made for it: they control it, and may change it.
+// maySign returns nil for an oracle whose key has signed for the project. Any other one
+// signs only for callers who may have a key made for it: they control it, and may change
+// it.
 func (a reports) maySign(ctx context.Context, project, oracle string) error {
 	r, err := a.twins.entities.Find(anywhere(ctx), a.DB, oracle)
 	if err != nil {
@@ -128,8 +129,8 @@ func (a reports) keys(ctx context.Context, oracle string) ([]api.IssuerKey, erro
 	return a.twins.issued.Keys(anywhere(ctx), oracle)
 }
 
-// name hides people and households behind the names of the project's exports. What is
-// no twin is the principal of a key: somebody.
+// name replaces people and households by the pseudonyms of the project's exports. A
+// DID without a twin is the principal of a key, and so a person.
 func (a reports) name(ctx context.Context, project, id string) (string, error) {
 	if !strings.HasPrefix(id, "did:") {
 		return id, nil // made up already, or the server itself
@@ -167,7 +168,7 @@ func (a reports) figures(ctx context.Context, project, survey string) ([]byte, e
 	return json.Marshal(b, json.Deterministic(true))
 }
 
-// acrossAreas enters what is asked of all areas at once.
+// acrossAreas adds the routes that query all areas at once.
 func acrossAreas(a *App, area *web.API) {
 	a.overview().Routes(area)
 	if a.cfg.HasArea("a") && a.cfg.HasArea("b") {

@@ -24,8 +24,8 @@ func (s *surveys) designOf(ctx context.Context, q db.Querier, project, id string
 	return s.sampling.Target(ctx, q, project, id)
 }
 
-// methodologyOf is the target that the protocol of a methodology has for surveys.
-// Area A is made after area B.
+// methodologyOf is the target for surveys in the protocol of a methodology. Area
+// A is made after area B.
 func methodologyOf(ctx context.Context, a *App, ws string, m api.SurveyMethodology) (*survey.Target, error) {
 	wrong := func(at, code, detail string) error {
 		return fault.New(fault.Invalid, "SURVEY_INVALID", "The survey is not valid.").With(fault.Field{Pointer: at, Code: code, Detail: detail})
@@ -110,9 +110,9 @@ func checkRegistry(ctx context.Context, a *App, q api.SampleQuery) error {
 	return err
 }
 
-// framed is a household as a frame has it. A frame is published and stays when a
-// household is erased: nothing personal stands in it, whoever asks. The fault is
-// FRAME_INVALID.
+// framed is a household for a frame. A frame is published and stays when a
+// household is erased, so it contains no personal data, whoever asks. The fault
+// is FRAME_INVALID.
 func framed(r *entity.Row, q api.SampleQuery, personal []string) (sampling.Row, error) {
 	out := sampling.Row{Household: r.DID}
 	for _, name := range personal {

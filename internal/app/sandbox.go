@@ -20,9 +20,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
 )
 
-// Sandbox is a USSD line over a store and a key of its own, in a folder that is
-// removed with it: for trying menus. Messages go to whoever opened it, twins count
-// as made, and nobody else is asked.
+// Sandbox is a USSD line with its own store and key, in a folder that is removed
+// with it, for trying menus. Messages go to the code that opened it, twins count
+// as made, and no other system is called.
 type Sandbox struct {
 	Sessions *ussd.Service
 	jobs     *job.Service
@@ -32,13 +32,13 @@ type Sandbox struct {
 	dir      string
 }
 
-// SandboxConfig is what a Sandbox has in common with others.
+// SandboxConfig is what a Sandbox shares with others.
 type SandboxConfig struct {
 	Packs    ussd.Packs
 	Gateways *wire.Set
 	Sender   sms.Sender
-	Oracle   fetch.Oracle // nil: nobody answers questions
-	// Surveys are what the customers of the line are asked; nil: none.
+	Oracle   fetch.Oracle // nil: questions are not answered
+	// Surveys are the surveys for the customers of the line; nil: none.
 	Surveys func(*account.Service) fetch.Surveys
 	Dir     string // folder to make its own in; that of the system for temporary files by default
 }
@@ -46,7 +46,7 @@ type SandboxConfig struct {
 // sandboxName begins the names of the folders of sandboxes.
 const sandboxName = "hearth-ussd-"
 
-// OpenSandbox puts a line up with the settings of cfg. It lives until Close.
+// OpenSandbox starts a line with the settings of cfg. It lives until Close.
 func OpenSandbox(ctx context.Context, cfg *config.Config, c SandboxConfig) (_ *Sandbox, err error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	b := &Sandbox{cancel: cancel}
@@ -96,7 +96,7 @@ func OpenSandbox(ctx context.Context, cfg *config.Config, c SandboxConfig) (_ *S
 	return b, nil
 }
 
-// Busy reports whether messages may still be on their way.
+// Busy reports whether messages may still be in progress.
 func (b *Sandbox) Busy(ctx context.Context) (bool, error) {
 	twins, err := b.jobs.Pending(ctx, auth.OperatorWorkspace, account.KindTwins)
 	if err != nil || twins {
@@ -109,7 +109,7 @@ func (b *Sandbox) Busy(ctx context.Context) (bool, error) {
 	return b.jobs.Pending(ctx, "", sms.Kind)
 }
 
-// Close takes the line down, and removes what it has stored.
+// Close shuts the line down, and removes its data.
 func (b *Sandbox) Close() {
 	b.cancel()
 	b.work.Wait()

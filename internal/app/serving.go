@@ -16,15 +16,15 @@ import (
 // servingName is the file in the data folder that says where its server is.
 const servingName = "serving.json"
 
-// serving is where a server listens, for commands beside it.
+// serving says where a server listens, for commands that run beside it.
 type serving struct {
 	Listeners map[string]string `json:"listeners"` // name → address
 	Version   string            `json:"version,omitzero"`
 	StartedAt time.Time         `json:"startedAt,omitzero"`
 }
 
-// announce writes where this server listens. Without the file commands have to be
-// told, so that it cannot be written is no reason not to serve.
+// announce writes where this server listens. Without the file commands need to be
+// told, so a failure to write it is no reason not to serve.
 func (f *front) announce(version string) {
 	s := serving{Listeners: map[string]string{}, Version: version, StartedAt: time.Now().UTC().Truncate(time.Second)}
 	for _, l := range f.open {
@@ -48,7 +48,7 @@ func (f *front) withdraw() error {
 }
 
 // Address is where the server of a configuration serves an area, as seen on this
-// machine: what it has written into its data folder, else what its settings say.
+// machine: the address in its data folder, else that of its settings.
 func Address(cfg *config.Config, area string) string {
 	names := []string{mergedName}
 	switch area {
@@ -69,9 +69,8 @@ func Address(cfg *config.Config, area string) string {
 	return fmt.Sprintf("%s://localhost:%d", scheme, cfg.Server.Port)
 }
 
-// Announced is where the server of a configuration has written into its data folder
-// that it listens, "" when it has written nothing. Every listener answers whether
-// the server is ready.
+// Announced is the address that the server of a configuration has written into its
+// data folder, "" when there is none. Every listener answers readiness probes.
 func Announced(cfg *config.Config) string {
 	return written(cfg, []string{mergedName, apiName, adminName, oracleName, ussdName})
 }
@@ -92,8 +91,8 @@ func written(cfg *config.Config, names []string) string {
 	return ""
 }
 
-// Serves reports whether a server uses the data folder of a configuration now. Of a
-// store in PostgreSQL that cannot be told from here, and it is taken for granted.
+// Serves reports whether a server uses the data folder of a configuration now. For
+// a store in PostgreSQL that cannot be known here, and is assumed.
 func Serves(cfg *config.Config) bool {
 	if cfg.Postgres() {
 		return true

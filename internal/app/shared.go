@@ -49,9 +49,9 @@ func markShared(ctx context.Context, a *App) {
 	}
 }
 
-// sharesBackups reports whether all live servers have the folder of the backups. A schedule that
-// cannot be kept is one warning, and no more until the folder was shared again: a job
-// that fails each time would hide the others.
+// sharesBackups reports whether all live servers share the folder of the backups. If not
+// there is one warning, and no further one until the folder was shared again: a job that
+// fails each time would hide others.
 func sharesBackups(ctx context.Context, a *App, wait time.Duration) (bool, error) {
 	err := shared(ctx, a.DB, a.cfg.BackupDir(), wait)
 	if fault.CodeOf(err) != codeNotShared {
@@ -69,8 +69,8 @@ func sharesBackups(ctx context.Context, a *App, wait time.Duration) (bool, error
 // codeNotShared is said of a folder that some server does not have.
 const codeNotShared = "BACKUP_DIR_NOT_SHARED"
 
-// shared refuses a folder that not all live servers have: a backup would be where nobody
-// looks for it, and old ones stay where nobody removes them.
+// shared refuses a folder that not all live servers share: a backup would be where
+// nobody looks for it, and old ones would stay where nobody removes them.
 func shared(ctx context.Context, d *db.DB, dir string, wait time.Duration) error {
 	for end := time.Now().Add(wait); ; {
 		missing, err := unmarked(ctx, d, dir)
@@ -89,8 +89,8 @@ func shared(ctx context.Context, d *db.DB, dir string, wait time.Duration) error
 	}
 }
 
-// unmarked names the live servers that have no file in a folder, and removes the files of
-// those that are no more.
+// unmarked names the live servers without a file in a folder, and removes the files of
+// servers that no longer exist.
 func unmarked(ctx context.Context, d *db.DB, dir string) (missing []string, err error) {
 	all, err := d.Instances(ctx)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 // look at a stream while they type.
 const stampEvery = 200 * time.Millisecond
 
-// watchStamp looks whether the command line has changed keys beside us. Their
+// watchStamp checks whether the command line has changed keys beside us. Their
 // next request would show it anyway; open streams have none. With PostgreSQL
-// there is no path: the bus tells.
+// there is no path, because the bus reports it.
 func (c *Core) watchStamp(ctx context.Context, path string) {
 	if path == "" {
 		return

@@ -151,8 +151,8 @@ func kitchens(a *App, s *surveys) *kpt.Service {
 	})
 }
 
-// stored ends what waited for a response that has come: what was held of it, and
-// the draft it was made from.
+// stored removes what waited for a response that has arrived: its held content,
+// and the draft it was made from.
 func (s *surveys) stored(ctx context.Context, tx *db.Tx, p *response.Prepared, held bool) error {
 	if held {
 		if err := s.offline.Settle(ctx, tx, p); err != nil {
@@ -162,7 +162,7 @@ func (s *surveys) stored(ctx context.Context, tx *db.Tx, p *response.Prepared, h
 	return s.drafts.Sent(ctx, tx, p.Open(), p.Draft().ResponseID)
 }
 
-// projectOf tells what area A knows of a DID.
+// projectOf returns what area A knows about a DID.
 func projectOf(ctx context.Context, q db.Querier, ws, did string) (held, isProject bool, err error) {
 	end, err := relationship.FindEnd(ctx, q, ws, did)
 	if err != nil || end == nil {
@@ -171,7 +171,7 @@ func projectOf(ctx context.Context, q db.Querier, ws, did string) (held, isProje
 	return true, end.DomainType == "project", nil
 }
 
-// isHousehold reports whether a DID is that of a household whose twin the caller
+// isHousehold reports whether a DID belongs to a household whose twin the caller
 // may see. Area A is made after area B.
 func isHousehold(ctx context.Context, q db.Querier, a *App, did string) (bool, error) {
 	r, err := a.twins.entities.Find(ctx, q, did)
@@ -191,7 +191,7 @@ func (a *App) contactOf(ctx context.Context, q db.Querier, household string) (*s
 		return nil, err
 	}
 	if r.DomainType != "household" {
-		return nil, nil // names and numbers of others are nobody's to call
+		return nil, nil // others' names and numbers must not be used for calls
 	}
 	e, err := r.Entity()
 	if err != nil {

@@ -33,7 +33,8 @@ type system struct {
 	metrics     http.Handler // nil when metrics are off
 }
 
-// probeTime bounds a look at the store: a probe that hangs is no answer.
+// probeTime bounds a check of the store, because a probe that hangs is no
+// answer.
 const probeTime = 2 * time.Second
 
 type rootAnswer struct {

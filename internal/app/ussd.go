@@ -48,7 +48,7 @@ type line struct {
 	simulator *ussd.Simulator
 }
 
-// MenuKnown is what menu packs may name: actions, checks and variables.
+// MenuKnown describes what menu packs may name: actions, checks and variables.
 func MenuKnown() menu.Known {
 	return machine.Known(withFetch(account.Offered(), fetch.Config{}))
 }
@@ -59,8 +59,8 @@ func withFetch(actions map[string]machine.Action, c fetch.Config) map[string]mac
 	return actions
 }
 
-// MenuActions are what menu packs can do on a server. Without a client they ask
-// nobody.
+// MenuActions are the actions of menu packs on a server. Without a client they
+// call no other system.
 func MenuActions(accounts *account.Service, c fetch.Config) map[string]machine.Action {
 	return withFetch(accounts.Actions(), c)
 }
@@ -84,8 +84,8 @@ func askedBy(a *App) func() *interview.Service {
 // fits few a page may be short.
 const pagesForMenus = 5
 
-// menuTwins lists twins for a menu as somebody sees them who may read and no
-// more: nobody's twins are theirs.
+// menuTwins lists twins for a menu as seen by a reader without further rights,
+// who controls none of them.
 func (a *App) menuTwins(ctx context.Context, q fetch.TwinQuery) ([][]byte, error) {
 	ctx = web.WithCaller(ctx, web.Caller{Workspace: auth.OperatorWorkspace, Scopes: []string{"entities:read"}})
 	query := entity.Query{Type: q.Type, Status: q.Status, Project: q.Project, Filter: q.Filter, Limit: q.Limit}
@@ -110,7 +110,7 @@ func (a *App) menuTwins(ctx context.Context, q fetch.TwinQuery) ([][]byte, error
 	return out, nil
 }
 
-// AccountHooks are what accounts need of others. The command line has none: it
+// AccountHooks are the dependencies of accounts. The command line has none: it
 // asks for twins, and the server makes them.
 type AccountHooks struct {
 	MakeTwins func(context.Context, account.Customer) (string, error)
@@ -137,7 +137,7 @@ func (c *Core) Accounts(ctx context.Context, cfg *config.Config, h AccountHooks)
 	return accounts, out, accounts.Prove(ctx)
 }
 
-// sender is who takes short messages, nil when nobody does.
+// sender sends short messages; nil when it is not configured.
 func (c *Core) sender(s config.SMS) sms.Sender {
 	switch s.Provider {
 	case "webhook":
@@ -207,8 +207,8 @@ func (a *App) buildLine(ctx context.Context) (err error) {
 	return a.metrics.Gauge("ussd_sessions_active", "Handset sessions that are alive, as last counted.", func() float64 { return float64(l.sessions.Live()) })
 }
 
-// measureSteps registers what is counted of steps. Nodes and gateways are named
-// by files of the operator, and nothing personal is among the labels.
+// measureSteps registers the metrics of steps. Nodes and gateways are named by
+// files of the operator, and no label is personal.
 func measureSteps(m *ops.Metrics) (func(ussd.Step), func(node string), error) {
 	steps, err1 := m.Counters("ussd_steps_total", "Key presses by node, gateway and result.", "node", "gateway", "result")
 	again, err2 := m.Counters("ussd_redeliveries_total", "Requests that were answered as before.", "gateway")
@@ -298,8 +298,8 @@ func (rg registrar) makeTwins(ctx context.Context, c account.Customer) (string, 
 	return c.Household, nil
 }
 
-// renew brings a twin up to date that is there already: its properties, and
-// whom it is related to by the roles of the draft.
+// renew updates an existing twin: its properties, and its relationships in the
+// roles of the draft.
 func (rg registrar) renew(ctx context.Context, d entity.Draft, properties []byte) error {
 	row, err := rg.twins.Patch(ctx, d.DID, "*", entity.Change{Merge: properties, Reason: "the customer said so over USSD"})
 	if err != nil {
@@ -361,7 +361,7 @@ func (l *line) jobs(c *job.RunnerConfig) {
 	}
 }
 
-// retentions are what area C keeps for a while; sessions expire by themselves.
+// retentions are the retention times of area C; sessions expire separately.
 func (l *line) retentions(e config.Events) []retention {
 	if l == nil {
 		return nil
@@ -401,7 +401,8 @@ func lineErasers(customers func() (*account.Service, error)) []erase.Eraser {
 	}}}
 }
 
-// companions are the twins that makeTwins has made for somebody beside her own.
+// companions are the twins that makeTwins has made for a customer besides the
+// customer's own.
 func companions(customers func() (*account.Service, error)) func(ctx context.Context, ws, did string) ([]erase.Companion, error) {
 	return func(ctx context.Context, ws, did string) ([]erase.Companion, error) {
 		accounts, err := customers()
@@ -426,7 +427,7 @@ func (l *line) wait() {
 	}
 }
 
-// work is what area C does beside requests.
+// work is area C's background work.
 func (l *line) work() []func(context.Context) error {
 	if l == nil {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// briefHandset is how the model is to answer somebody who has a simple phone.
+// briefHandset tells the model how to answer a user with a simple phone.
 const briefHandset = "The user reads your answer on a simple phone, alone and without a way to confirm anything. Answer in at most 300 characters of plain text in one paragraph, without lists, links or markup, in the language with the code "
 
 var errNoOracle = errors.New("the oracle is switched off")
@@ -25,7 +25,7 @@ var errNoOracle = errors.New("the oracle is switched off")
 type menuOracle struct {
 	mind     func() *mind // nil: this server has no oracle
 	who      func(ctx context.Context, q fetch.Question) *caller.Identity
-	readOnly bool // nobody but an operator who tries a menu asks
+	readOnly bool // only an operator who tries a menu asks
 }
 
 var _ fetch.Oracle = (*menuOracle)(nil)
@@ -58,7 +58,7 @@ func (o *menuOracle) Await(ctx context.Context, user, run string) (fetch.Reply, 
 	return fetch.Reply(r), err
 }
 
-// Public calls a tool for somebody who is not known.
+// Public calls a tool for an unknown caller.
 func (o *menuOracle) Public(ctx context.Context, name string, args []byte, after func(context.Context, fetch.Reply, error)) (fetch.Reply, error) {
 	m := o.mind()
 	if m == nil {
@@ -85,8 +85,8 @@ func (c *Core) asCustomer(accounts *account.Service) func(context.Context, fetch
 	}
 }
 
-// asOperator has whoever presses the keys of a simulated handset ask: nobody else is
-// there, for its customers do not exist.
+// asOperator lets the operator who presses the keys of a simulated handset ask,
+// because its customers do not exist.
 func asOperator(ctx context.Context, _ fetch.Question) *caller.Identity {
 	c := web.CallerFrom(ctx)
 	if c.Key == "" {

@@ -26,8 +26,8 @@ type menuSurveys struct {
 
 var _ fetch.Surveys = (*menuSurveys)(nil)
 
-// as is a customer at a handset, who answers for her own household, and as a
-// collector of a survey for those of others.
+// as is a customer at a handset, who answers for their own household, and as a
+// collector of a survey for others.
 func (m *menuSurveys) as(ctx context.Context, did string) context.Context {
 	if m.who != nil {
 		return web.WithCaller(ctx, m.who(ctx, did))
@@ -35,8 +35,8 @@ func (m *menuSurveys) as(ctx context.Context, did string) context.Context {
 	return web.WithCaller(ctx, web.Caller{Workspace: auth.OperatorWorkspace, DID: did, Scopes: []string{"responses:write", readSurveys}, Door: survey.USSD})
 }
 
-// trySurveys lets the menu of a simulated line ask the surveys that whoever presses the
-// keys may read. What is answered there is stored nowhere.
+// trySurveys lets the menu of a simulated line ask the surveys that the person at the
+// keys may read. The answers are not stored.
 func trySurveys(interviews func() *interview.Service) func(*account.Service) fetch.Surveys {
 	return func(accounts *account.Service) fetch.Surveys {
 		tried := sync.OnceValue(func() *interview.Service { return interviews().Trial() })
@@ -48,8 +48,8 @@ func trySurveys(interviews func() *interview.Service) func(*account.Service) fet
 	}
 }
 
-// Open lists the surveys that somebody may answer, and says whether there are others
-// that they have answered.
+// Open lists the surveys that a caller may answer, and reports whether there are
+// others that they have answered.
 func (m *menuSurveys) Open(ctx context.Context, did, lang string, agent bool) (open []map[string]string, answered bool, err error) {
 	ctx = m.as(ctx, did)
 	if !web.CallerFrom(ctx).May(readSurveys) {
@@ -72,8 +72,8 @@ func (m *menuSurveys) Open(ctx context.Context, did, lang string, agent bool) (o
 	return open, answered, err
 }
 
-// ref names the interview. A customer that there is not is as one the survey is not
-// for: nobody learns who has an account.
+// ref identifies the interview. An unknown customer gets the same result as one
+// whom the survey is not for, so that nobody learns who has an account.
 func (m *menuSurveys) ref(ctx context.Context, in fetch.Interview) (context.Context, interview.Ref, error) {
 	ref := interview.Ref{Survey: in.Survey, Language: in.Lang, Own: in.Customer == ""}
 	did := in.DID
@@ -86,7 +86,7 @@ func (m *menuSurveys) ref(ctx context.Context, in fetch.Interview) (context.Cont
 	h, err := m.accounts.HouseholdOf(ctx, auth.OperatorWorkspace, did)
 	ref.Household = h.DID
 	if ctx = m.as(ctx, in.DID); err == nil && !web.CallerFrom(ctx).May(readSurveys) {
-		ref.Household = "" // no survey is for nobody
+		ref.Household = "" // no survey is for an empty household
 	}
 	return ctx, ref, err
 }

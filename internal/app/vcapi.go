@@ -77,9 +77,9 @@ type issueJob struct {
 	Claim string `json:"claim"`
 }
 
-// issueLater has the credential of a claim issued once tx is done. A job that came in
-// vain, since the claim was disputed then, does not stand in the way of another; two of
-// them make one credential.
+// issueLater issues the credential of a claim once tx is done. A job that failed
+// because the claim was disputed then does not prevent another; two of them make one
+// credential.
 func issueLater(jobs *job.Service) func(ctx context.Context, tx *db.Tx, claim string) error {
 	return func(ctx context.Context, tx *db.Tx, claim string) error {
 		_, err := jobs.Enqueue(ctx, tx, job.Draft{Kind: kindIssue, Payload: issueJob{claim}, About: "/v1/claims/" + url.PathEscape(claim)})

@@ -39,7 +39,7 @@ func (t *twins) certificate(ctx context.Context, q db.Querier, did string) (stri
 	return r.Project, standing(r.Status, e.Verification.Status)
 }
 
-// stands says why a credential does not stand any more, whoever sees it.
+// stands says why a credential is no longer valid, for any caller.
 func (t *twins) stands(ctx context.Context, q db.Querier, ws, did string) error {
 	_, err := t.certificate(web.WithCaller(ctx, web.Caller{Workspace: ws}), q, did)
 	if fault.KindOf(err) == fault.NotFound {
@@ -93,7 +93,7 @@ func (t *twins) controls(ctx context.Context, q db.Querier, did string) (bool, e
 	return slices.ContainsFunc(append(as, c.DID), func(id string) bool { return slices.Contains(e.Controllers, id) }), err
 }
 
-// menuVouchers is vouchers for whoever has logged in to a menu.
+// menuVouchers is the vouchers of the customer who has logged in to a menu.
 type menuVouchers struct{ of func() *voucher.Service }
 
 var _ fetch.Vouchers = menuVouchers{}

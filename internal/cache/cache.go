@@ -16,14 +16,15 @@ const generations = 256
 
 // Config configures a Cache. Topic, Limit and Weigh are needed.
 type Config[V any] struct {
-	// Topic is under which changes of the rows are told to other processes.
+	// Topic is the topic under which other processes learn of changes to the
+	// rows.
 	Topic string
-	// Lease says whether what is kept may be used; nil where one process alone
+	// Lease says whether cached values may be used; nil where one process alone
 	// changes the rows.
 	Lease *Lease
 	Limit int         // of the weights of all values
 	Weigh func(V) int // always the same of the same value
-	// Older says that a value was read before the one that is kept; then that
+	// Older reports whether a value was read before the cached one; then that
 	// stays. Never by default.
 	Older func(next, kept V) bool
 }
@@ -50,14 +51,14 @@ func (c *Cache[K, V]) slot(ws string) *uint64 {
 	return &c.gens[maphash.String(c.seed, ws)%generations]
 }
 
-// Begin is the generation of a workspace: take it before reading the store.
+// Begin is the generation of a workspace: call it before reading the store.
 func (c *Cache[K, V]) Begin(ws string) uint64 {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return *c.slot(ws)
 }
 
-// Get finds a value; the zero value when it is not kept, or must not be used.
+// Get finds a value; the zero value when it is not cached, or must not be used.
 func (c *Cache[K, V]) Get(ws string, k K) V {
 	if !c.cfg.Lease.Held() {
 		var none V
@@ -68,9 +69,9 @@ func (c *Cache[K, V]) Get(ws string, k K) V {
 	return c.kept[ws][k]
 }
 
-// Put keeps a value that was read in a generation. Others go when there is no
-// room for it. It is false when the workspace has changed since: who then goes
-// on with the value may meet an older one in the cache, and better reads again.
+// Put caches a value that was read in a generation, and evicts others when
+// there is no room. It returns false when the workspace has changed since: then
+// the cache may have a different value, and the caller should read again.
 func (c *Cache[K, V]) Put(ws string, k K, v V, gen uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,8 +115,8 @@ func (c *Cache[K, V]) remove(ws string, k K) {
 	}
 }
 
-// Doubt forgets a value that somebody is about to be refused for, where others
-// change the rows too: it reports whether the row is to be read once more.
+// Doubt forgets a value before a caller is refused because of it, where others
+// change the rows too: it reports whether to read the row once more.
 func (c *Cache[K, V]) Doubt(ws string, k K) bool {
 	if c.cfg.Lease == nil {
 		return false
@@ -126,7 +127,7 @@ func (c *Cache[K, V]) Doubt(ws string, k K) bool {
 	return true
 }
 
-// Drop forgets a workspace: something in it has changed.
+// Drop forgets a workspace, because something in it has changed.
 func (c *Cache[K, V]) Drop(ws string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -147,7 +148,7 @@ func (c *Cache[K, V]) Flush() {
 	c.weight = 0
 }
 
-// Weight is that of all that is kept.
+// Weight is the weight of all cached values.
 func (c *Cache[K, V]) Weight() int {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// LeaseTime is how long what is kept may be used without news. Whoever changes
-// a row that a silent process may still have in memory waits as long.
+// LeaseTime is how long cached values may be used without news. A change to a
+// row that a silent process may have cached waits as long.
 const LeaseTime = 3 * time.Second
 
-// Lease says whether what a process keeps in memory may be used: as long as it
-// has heard of changes that others made. Where there are no others, it is nil
-// and always holds. A Lease that was never renewed does not hold.
+// Lease says whether the caches of a process may be used: as long as it has
+// heard of others' changes. Where there are no other processes, it is nil and
+// always holds. A Lease that was never renewed does not hold.
 type Lease struct {
 	began atomic.Pointer[time.Time] // when the newest news was asked for
 }
 
-// Held reports whether what is kept may be used now.
+// Held reports whether cached values may be used now.
 func (l *Lease) Held() bool { return l == nil || l.heldAt(time.Now()) }
 
 // heldAt looks at both clocks: the one that only runs forward stands still while
@@ -30,6 +30,6 @@ func (l *Lease) heldAt(now time.Time) bool {
 	return now.Sub(*began) < LeaseTime && wall < LeaseTime
 }
 
-// Renew lets the lease hold from the moment at which news were asked for. If it
-// does not hold before, all that is kept must go first.
+// Renew lets the lease hold from the moment at which news were requested. If it
+// does not hold, drop the caches before.
 func (l *Lease) Renew(began time.Time) { l.began.Store(&began) }

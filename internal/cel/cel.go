@@ -47,8 +47,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (at line %d, character %d)", e.Message, e.Line, e.Column)
 }
 
-// Variable is a name the environment knows. Expressions reach variables only
-// through Names, so theirs may be any text.
+// Variable is a variable of the environment. Expressions reach variables only
+// through Names, so their names may be any text.
 type Variable struct {
 	Name string
 	Type Type
@@ -78,10 +78,10 @@ func NewEnv(shapes []*Shape, vars []Variable) (*Env, error) {
 	return &Env{cel: env, shapes: reg, patterns: patterns{}}, nil
 }
 
-// Want is what an expression must give.
+// Want is the required type of an expression's result.
 type Want int
 
-// The wants.
+// The required types.
 const (
 	Condition Want = iota // true or false
 	Result                // a string, number, boolean, time, duration or list of them
@@ -102,14 +102,14 @@ type Program struct {
 // Source is the text the program was compiled from.
 func (p *Program) Source() string { return p.source }
 
-// Patterns is how many bytes the regular expressions of the program take, about,
-// without those that the environment had already.
+// Patterns estimates the bytes of the program's regular expressions, without
+// those that the environment had already.
 func (p *Program) Patterns() int { return p.heap }
 
-// Weight is how many bytes the whole program takes, about.
+// Weight estimates the bytes of the whole program.
 func (p *Program) Weight() int { return p.heap + programBytes + nodeBytes*p.nodes }
 
-// Uses are the members the program reads, each once.
+// Uses returns the members the program reads, without duplicates.
 func (p *Program) Uses() []Use { return p.uses }
 
 // Compile compiles an expression whose names are looked up in names. The error
@@ -172,7 +172,7 @@ func fits(t *cel.Type, want Want) error {
 	return &Error{1, 1, "the expression gives " + describe(t) + ", which is not available here"}
 }
 
-// describe names a type in the words of questionnaires.
+// describe names a type in the terms of questionnaires.
 func describe(t *cel.Type) string {
 	switch family(t) {
 	case types.StructKind:
@@ -214,11 +214,11 @@ func plain(message string) string {
 	return message
 }
 
-// Vars gives the variables of one evaluation by name.
+// Vars holds the variables of one evaluation by name.
 type Vars = interpreter.Activation
 
 // Eval evaluates the program. The error says why there is no value: mostly a
-// missing answer. The cost is what the evaluation took.
+// missing answer. cost is the cost of the evaluation.
 func (p *Program) Eval(vars Vars) (v Value, cost uint64, err error) {
 	out, details, err := p.cel.Eval(vars)
 	cost = p.cost

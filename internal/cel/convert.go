@@ -73,8 +73,8 @@ func joinTexts(all []Value, between string) string {
 	return strings.Join(texts, between)
 }
 
-// asNumber is a value as a number, NaN when it is none. Days are counted from
-// 1970.
+// asNumber is a value as a number, NaN when it is not one. Days are counted
+// from 1970.
 func asNumber(v ref.Val) float64 {
 	switch v := v.(type) {
 	case types.Double:
@@ -129,7 +129,7 @@ func asMoment(v ref.Val) ref.Val {
 	return types.Timestamp{Time: time.UnixMilli(int64(math.Round(days * float64(dayLength.Milliseconds())))).UTC()}
 }
 
-// item is an element of a list by its place from 0; null when there is none.
+// item is the element of a list at an index from 0; null when there is none.
 func item(v, at ref.Val) ref.Val {
 	i := asNumber(at)
 	if list, ok := v.(traits.Lister); ok {
@@ -144,8 +144,8 @@ func item(v, at ref.Val) ref.Val {
 	return Null
 }
 
-// fold reduces the numbers of a list. Of a list with something that is no
-// number, and of an empty one that has no least, there is none.
+// fold reduces the numbers of a list. There is no result for a list that
+// contains anything but numbers, and for an empty one without a least number.
 func fold(start float64, f func(a, b float64) float64) func(ref.Val) ref.Val {
 	return func(v ref.Val) ref.Val {
 		all, _ := Elements(v)

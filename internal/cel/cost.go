@@ -34,11 +34,12 @@ var walkingCalls = []string{
 // many as CEL counts for its own. An element of a list is a unit.
 const charsPerUnit = 10
 
-// callCost is what a call costs that CEL does not count, or not enough; nil when
-// it does. A value costs what a walk over it takes when it is made: + pays for the
-// list it gives, the step of a loop for what it appends, and weighed for a literal.
-// So no value is larger than what an evaluation may cost and the answers it
-// reads, though its parts may be shared, and whoever walks over it pays again.
+// callCost is the cost of a call that CEL does not count, or not enough; nil when
+// it does. A value costs as much as a walk over it when it is made: + pays for the
+// resulting list, the step of a loop for what it appends, and weighed for a
+// literal. So no value is larger than the cost limit of an evaluation and the
+// answers it reads, though its parts may be shared, and walking over it costs
+// again.
 func callCost(function, overload string, args []ref.Val, result ref.Val) *uint64 {
 	switch function {
 	case operators.Add:
@@ -91,8 +92,7 @@ func walkCost(args []ref.Val, result ref.Val) *uint64 {
 	return &cost
 }
 
-// walked adds what a walk over a value takes to chars, as far as it matters: what
-// is beyond MaxCost is not counted.
+// walked adds the cost of a walk over a value to chars, up to MaxCost.
 func walked(v ref.Val, chars int) int {
 	switch x := v.(type) {
 	case types.String:
@@ -114,8 +114,8 @@ func walked(v ref.Val, chars int) int {
 	return chars
 }
 
-// weighed is the function that gives what it is given and costs what a walk over
-// it takes. Authors cannot write it.
+// weighed is the function that returns its argument and costs a walk over it.
+// Authors cannot write it.
 const weighed = "@weighed"
 
 func weighedFunction() cel.EnvOption {
@@ -123,8 +123,8 @@ func weighedFunction() cel.EnvOption {
 	return cel.Function(weighed, cel.Overload("weighed_any", []*cel.Type{a}, a, cel.UnaryBinding(func(v ref.Val) ref.Val { return v })))
 }
 
-// weigh lets the literals pay that may hold lists or maps. What the step of a loop
-// appends is paid for there.
+// weigh charges for literals that may hold lists or maps. What the step of a loop
+// appends is charged there.
 func (w *resolver) weigh(a *ast.AST) {
 	var found []ast.Expr
 	appended := map[int64]bool{}
@@ -162,9 +162,9 @@ func nests(t *cel.Type) bool {
 	return false
 }
 
-// shortLoop is how many nodes an expression with a loop may have to run without
-// its cost being counted. Lists have at most 1,000 elements, so that it costs
-// about MaxCost at worst; loopCost is what it is taken to cost.
+// shortLoop limits the nodes of an expression with a loop that runs without
+// counting its cost. Lists have at most 1,000 elements, so it costs about
+// MaxCost at worst; loopCost is its assumed cost.
 const (
 	shortLoop = 60
 	loopCost  = 20
@@ -207,8 +207,8 @@ func cheapCall(a *ast.AST, x ast.Expr) bool {
 	return slices.Contains(cheapCalls, c.FunctionName())
 }
 
-// accumulates reports whether a call is the step of a loop that appends to what
-// it has so far.
+// accumulates reports whether a call is the step of a loop that appends to its
+// result so far.
 func accumulates(c ast.CallExpr) bool {
 	if c.FunctionName() != operators.Add {
 		return false

@@ -122,7 +122,7 @@ func modulo(a, b ref.Val) ref.Val {
 // own; which types may be compared is checked in comparable.
 func equality() []cel.EnvOption {
 	two := []*cel.Type{cel.DynType, cel.DynType}
-	// The planner compares by itself; the checker wants a binding.
+	// The planner compares on its own; the checker requires a binding.
 	equal := func(x, y ref.Val) ref.Val { return types.Bool(types.Equal(x, y) == types.True) }
 	return []cel.EnvOption{
 		cel.Function(operators.Equals, cel.Overload(overloads.Equals, two, cel.BoolType, cel.BinaryBinding(equal))),

@@ -26,7 +26,7 @@ const (
 	endless        = 1 << 24 // more than any limit
 )
 
-// ErrPatternSize says that a regular expression is too large to be used.
+// ErrPatternSize means that a regular expression is too large.
 var ErrPatternSize = fmt.Errorf("its repeats and classes multiply to more than %d steps or %d MiB", maxPatternSize, maxPatternHeap>>20)
 
 // Pattern is a regular expression whose memory and time are bounded. It is
@@ -36,8 +36,8 @@ type Pattern struct {
 	extent extent
 }
 
-// NewPattern compiles a regular expression (RE2). It is measured first: a few
-// characters with counted repeats can ask for gigabytes. The error is
+// NewPattern compiles a regular expression (RE2). It is measured first, because
+// a few characters with counted repeats can ask for gigabytes. The error is
 // ErrPatternSize, or says what is wrong with the text.
 func NewPattern(text string) (*Pattern, error) {
 	tree, err := syntax.Parse(text, syntax.Perl)
@@ -55,13 +55,14 @@ func NewPattern(text string) (*Pattern, error) {
 	return p, err
 }
 
-// Weight is how many bytes of memory the pattern takes, about.
+// Weight estimates the bytes of the pattern.
 func (p *Pattern) Weight() int { return 160*p.extent.size + 16*p.extent.runes }
 
-// Fits reports whether a text of so many characters is matched in about 5 ms.
+// Fits reports whether matching a text of so many characters takes at most
+// about 5 ms.
 func (p *Pattern) Fits(chars int) bool { return p.steps(chars) <= maxSteps }
 
-// Cost is what it costs, in units, to match a text of so many characters.
+// Cost is the cost, in units, of matching a text of so many characters.
 func (p *Pattern) Cost(chars int) uint64 { return uint64(1 + p.steps(chars)/stepsPerUnit) }
 
 // Match reports whether the pattern is found in a text.

@@ -30,13 +30,14 @@ func placeFunctions() []cel.EnvOption {
 	}
 }
 
-// earthRadius is that of a sphere, in metres, which all clients of forms use.
+// earthRadius is the radius of a sphere, in metres, that all clients of forms
+// use.
 const earthRadius = 6_378_100
 
 // point is a place in radians.
 type point struct{ lat, lon float64 }
 
-// pointsOf are the places that a value has; none when one of them is no place.
+// pointsOf are the places in a value; none if any part is not a place.
 func pointsOf(v ref.Val) []point {
 	switch v := v.(type) {
 	case types.String:

@@ -8,8 +8,8 @@ import (
 	"cel.dev/cel-go/common/overloads"
 )
 
-// Ref is what a name stands for: a variable, or a member of one, or a member
-// of that.
+// Ref is the meaning of a name: a variable, or a member of one, or a member of
+// that.
 type Ref struct {
 	Var  string
 	Path []string
@@ -21,8 +21,8 @@ type Names func(name string) (Ref, error)
 // basicTypes are CEL's own names.
 var basicTypes = []string{"bool", "bytes", "double", "dyn", "int", "list", "map", "null_type", "string", "type", "uint"}
 
-// resolver walks a parsed expression: it replaces names by what they stand for
-// and refuses what is not known or too much.
+// resolver walks a parsed expression: it replaces names by what they mean and
+// refuses unknown names and excessive parts.
 type resolver struct {
 	ast   *ast.AST
 	names Names

@@ -55,7 +55,7 @@ func NewShape(name string) *Shape {
 	return &Shape{name: name, index: map[string]int{}, typ: types.NewObjectType(name)}
 }
 
-// Add adds a member and gives its number.
+// Add adds a member and returns its number.
 func (s *Shape) Add(name string, t Type) int {
 	s.index[name] = len(s.fields)
 	s.fields = append(s.fields, Field{name, t})
@@ -68,8 +68,8 @@ func (s *Shape) Fields() []Field { return s.fields }
 // Name is the name the shape was made with.
 func (s *Shape) Name() string { return s.name }
 
-// registry tells the CEL checker about shapes. The rest of CEL's types come
-// from the registry it stands on.
+// registry describes shapes to the CEL checker. The rest of CEL's types come
+// from the underlying registry.
 type registry struct {
 	types.Provider
 	shapes map[string]*Shape

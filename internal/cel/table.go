@@ -11,9 +11,8 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 )
 
-// Table is a list of records whose members are texts, of which those with a
-// value in a column are found without looking at all of them. It never changes
-// and is safe for concurrent use.
+// Table is a list of records whose members are texts, indexed by the values of
+// a column. It never changes and is safe for concurrent use.
 type Table struct {
 	traits.Lister
 	shape   *Shape
@@ -45,8 +44,8 @@ type tableIndex struct {
 	at   map[string][]int
 }
 
-// NewTable makes a table of rows of cells, which it keeps. The members of the
-// shape are the columns in order; the shape is for this table alone.
+// NewTable makes a table from rows of cells, which it keeps. The members of the
+// shape are the columns in order; the shape must be for this table alone.
 func NewTable(shape *Shape, rows [][]string) *Table {
 	shape.large = true
 	t := &Table{shape: shape, rows: make([]tableRow, len(rows)), indexes: make([]tableIndex, len(shape.fields))}
@@ -61,10 +60,10 @@ func NewTable(shape *Shape, rows [][]string) *Table {
 	return t
 }
 
-// Row is a record by its place.
+// Row is a record by its index.
 func (t *Table) Row(i int) Value { return &t.rows[i].record }
 
-// Find gives the places of the rows that have a text in a column.
+// Find returns the indexes of the rows that have a text in a column.
 func (t *Table) Find(column int, text string) []int {
 	x := &t.indexes[column]
 	x.once.Do(func() {
@@ -158,7 +157,7 @@ func literalText(e ast.Expr) (string, bool) {
 	return string(s), ok
 }
 
-// elements is the shape of the records that a list holds, nil when x is no such
+// elements is the shape of the records in a list, nil when x is not such a
 // list.
 func (e *Env) elements(a *ast.AST, x ast.Expr) *Shape {
 	t := a.GetType(x.ID())

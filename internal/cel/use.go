@@ -29,7 +29,7 @@ type finder struct {
 	env     *Env
 	ast     *ast.AST
 	found   []Use
-	shallow map[int64]bool // parts of which no more is read than what is named
+	shallow map[int64]bool // parts of which only the named members are read
 }
 
 func (f *finder) visit(x ast.Expr) {
@@ -79,9 +79,9 @@ func (f *finder) call(x ast.Expr, shallow bool) {
 	}
 }
 
-// gathered says that the records which a loop puts into its result are read no
-// deeper than the result is: step is result + [record], or a choice of that and
-// the result as it was.
+// gathered records that the records a loop puts into its result are read no
+// deeper than the result is: step is result + [record], or a choice between
+// that and the unchanged result.
 func (f *finder) gathered(step ast.Expr) {
 	if step.Kind() != ast.CallKind {
 		return
@@ -99,7 +99,7 @@ func (f *finder) gathered(step ast.Expr) {
 	}
 }
 
-// whole is the record that an identifier or an element of a list stands for.
+// whole is the record for an identifier or an element of a list.
 func (e *Env) whole(a *ast.AST, x ast.Expr) (Use, bool) {
 	t := a.GetType(x.ID())
 	s, ok := e.shapes.shapes[t.TypeName()]
@@ -107,7 +107,7 @@ func (e *Env) whole(a *ast.AST, x ast.Expr) (Use, bool) {
 }
 
 // use is the member that the selection x of operand reads. It is deep when the
-// member holds records; whoever asks knows whether they are looked at.
+// member holds records; the caller knows whether they are read.
 func (e *Env) use(a *ast.AST, x, operand ast.Expr) (Use, bool) {
 	t := a.GetType(operand.ID())
 	if t.Kind() != types.StructKind {

@@ -40,15 +40,15 @@ func TextsValue(s []string) Value { return types.NewStringList(types.DefaultType
 // ListValue is a list.
 func ListValue(v []Value) Value { return types.NewRefValList(types.DefaultTypeAdapter, v) }
 
-// Members gives the values of a record. Member is only asked for what an
+// Members returns the values of a record. Member is called only for what an
 // expression reads.
 type Members interface {
 	Member(i int) Value // of the field with this number
 	Answered() bool     // whether there is anything in it
 }
 
-// Record is a value of a shape. It is made to be embedded or kept by whoever
-// holds the members, so that reading one allocates nothing.
+// Record is a value of a shape. It is meant to be embedded or kept by the
+// holder of the members, so that reading one allocates nothing.
 type Record struct {
 	Shape   *Shape
 	Members Members

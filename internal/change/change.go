@@ -26,15 +26,15 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// Kinds of topics of the bus, each with the topic of the rows after it: a version
+// Kinds of topics of the bus, each followed by the topic of the rows: a version
 // was raised; a process has dropped what was before a version.
 const (
 	topicRaised    = "cache."
 	topicConfirmed = "confirmed."
 )
 
-// CountedFor is how long a process that has fallen silent is waited for. It is
-// longer than a lease, so that a beat that comes late drops nothing.
+// CountedFor is how long changes wait for a process that has fallen silent. It
+// is longer than a lease, so that a late heartbeat drops nothing.
 const CountedFor = 2 * cache.LeaseTime
 
 const (
@@ -45,13 +45,13 @@ const (
 	lookEvery = 100 * time.Millisecond
 )
 
-// Cache is what is kept in memory of the rows of a topic.
+// Cache is a cache of the rows of a topic.
 type Cache interface {
 	Flush()           // forgets all
-	Forget(ws string) // forgets what is of a workspace
+	Forget(ws string) // forgets the data of a workspace
 }
 
-// Whole is a Cache that forgets all whatever has changed.
+// Whole is a Cache that always forgets everything.
 type Whole func()
 
 // Flush forgets all.
@@ -65,18 +65,18 @@ type Config struct {
 	DB  *db.DB
 	Bus bus.Bus
 	Log *slog.Logger // discards by default
-	// Self names this process among those that live, "" while it does not serve.
+	// Self names this process among the live ones, "" while it does not serve.
 	Self func() string
-	// Live names the processes that were heard during the last CountedFor; by
-	// default there is none beside this one.
+	// Live names the processes heard during the last CountedFor; by default
+	// there is only this one.
 	Live func(ctx context.Context) ([]string, error)
-	// Silent is for how long others may not have heard that this one lives: after
+	// Silent is for how long others may not have heard from this one: after
 	// CountedFor they no longer wait for it. 0 by default.
 	Silent func() time.Duration
 }
 
-// Service tells other processes of changes here, and hears of theirs. It is safe
-// for concurrent use.
+// Service tells other processes about changes here, and hears of theirs. It is
+// safe for concurrent use.
 type Service struct {
 	cfg   Config
 	lease *cache.Lease
@@ -84,7 +84,7 @@ type Service struct {
 
 	mu        sync.Mutex
 	caches    map[string][]Cache
-	heard     map[string]int64            // the newest version of each topic; what was before it is dropped
+	heard     map[string]int64            // the newest known version of each topic; anything older is dropped
 	stored    map[string]int64            // what our rows say
 	confirmed map[string]map[string]int64 // what other processes said: process → topic → version
 	news      chan struct{}               // closed when confirmed grows
@@ -97,8 +97,8 @@ type version struct {
 	ws    string // "": more than one workspace
 }
 
-// New makes a Service, whose life is ctx. On PostgreSQL it is called before the
-// first transaction.
+// New makes a Service that lives as long as ctx. On PostgreSQL call it before
+// the first transaction.
 func New(ctx context.Context, cfg Config) *Service {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -126,11 +126,11 @@ func New(ctx context.Context, cfg Config) *Service {
 	return s
 }
 
-// Lease says whether what is kept in memory may be used; nil on SQLite. It holds
-// while Run hears of changes.
+// Lease says whether caches may be used; nil on SQLite. It holds while Run hears
+// of changes.
 func (s *Service) Lease() *cache.Lease { return s.lease }
 
-// Follow has a cache forget what others change under a topic.
+// Follow makes a cache forget what others change under a topic.
 func (s *Service) Follow(topic string, c Cache) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +157,7 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// read hears of what the rows say, and lets the lease hold from now on.
+// read processes the versions in the rows, and renews the lease.
 func (s *Service) read(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -194,8 +194,8 @@ func (s *Service) flush() {
 	}
 }
 
-// hear drops what was kept before a version. A version that does not follow the
-// one before says nothing about where the changes between were.
+// hear drops what was cached before a version. If versions were skipped, the
+// workspaces of the changes in between are unknown.
 func (s *Service) hear(v version) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,8 +213,8 @@ func (s *Service) hear(v version) {
 	s.heard[v.topic] = v.n
 }
 
-// confirmRows stores what was heard, for changes that wait and for which the bus
-// is silent.
+// confirmRows stores what was heard, for changes that wait while the bus is
+// silent.
 func (s *Service) confirmRows(ctx context.Context) error {
 	fresh := map[string]int64{}
 	s.mu.Lock()
@@ -238,7 +238,7 @@ func (s *Service) confirmRows(ctx context.Context) error {
 	return nil
 }
 
-// onRaised hears of a change of another process and confirms it.
+// onRaised processes a change of another process and confirms it.
 func (s *Service) onRaised(ctx context.Context, m bus.Message) {
 	if m.Missed {
 		select {

@@ -12,11 +12,11 @@ import (
 
 // sender is a bus whose notes can go out with a commit.
 type sender interface {
-	// Wire is a message as it is sent with pg_notify on a channel.
+	// Wire is the form of a message for pg_notify on a channel.
 	Wire(topic, payload string) (channel, text string)
 }
 
-// raise raises the versions of what a transaction has changed, as its last
+// raise raises the versions of what a transaction has changed, in its last
 // statements: other changes of these topics wait for its commit.
 func (s *Service) raise(ctx context.Context, tx *db.Tx, changes []db.Change) error {
 	where := map[string]string{}
@@ -53,8 +53,8 @@ func (s *Service) raise(ctx context.Context, tx *db.Tx, changes []db.Change) err
 	return nil
 }
 
-// settle waits until every live process has confirmed versions, and for the time
-// of a lease at most: then a silent one has stopped using what it keeps.
+// settle waits until every live process has confirmed versions, for at most the
+// time of a lease: by then a silent one has stopped using its caches.
 func (s *Service) settle(ctx context.Context, raised []version) {
 	ctx, cancel := context.WithTimeout(ctx, cache.LeaseTime)
 	defer cancel()

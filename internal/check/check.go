@@ -20,14 +20,14 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Short wants at most so many characters.
+// Short requires at most so many characters.
 func Short(c *fault.Checks, at, text string, most int) {
 	if len(text) > most && utf8.RuneCountInString(text) > most {
 		c.Add(at, "too_long", fmt.Sprintf("At most %d characters are accepted.", most))
 	}
 }
 
-// Line wants a text of one line with something in it.
+// Line requires a non-empty text of one line.
 func Line(c *fault.Checks, at, text string, most int) {
 	if strings.TrimSpace(text) == "" {
 		c.Require(false, at)
@@ -36,7 +36,7 @@ func Line(c *fault.Checks, at, text string, most int) {
 	Optional(c, at, text, most)
 }
 
-// Optional wants at most one line.
+// Optional requires at most one line.
 func Optional(c *fault.Checks, at, text string, most int) {
 	switch {
 	case !utf8.ValidString(text):
@@ -48,8 +48,8 @@ func Optional(c *fault.Checks, at, text string, most int) {
 	}
 }
 
-// Plain is Optional for members whose clients know the code control_character
-// for a text that is not one line.
+// Plain is Optional for members whose clients expect the code control_character
+// for a text of several lines.
 func Plain(c *fault.Checks, at, text string, most int) {
 	if strings.ContainsFunc(text, unicode.IsControl) {
 		c.Add(at, "control_character", "The value must be one line without control characters.")
@@ -58,11 +58,10 @@ func Plain(c *fault.Checks, at, text string, most int) {
 	Short(c, at, text, most)
 }
 
-// MaxReason is how many characters there are to say why something is done.
+// MaxReason limits the characters of a reason.
 const MaxReason = 1000
 
-// Reason wants one line that says why something is done, and where it is
-// needed, that there is one.
+// Reason requires one line with a reason; it may be empty unless needed.
 func Reason(c *fault.Checks, at, reason string, needed bool) {
 	if needed && strings.TrimSpace(reason) == "" {
 		c.Require(false, at)
@@ -71,7 +70,7 @@ func Reason(c *fault.Checks, at, reason string, needed bool) {
 	Plain(c, at, reason, MaxReason)
 }
 
-// Text wants text that can be stored, in any number of lines.
+// Text requires text that can be stored, in any number of lines.
 func Text(c *fault.Checks, at, text string, most int) {
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
 		c.Add(at, "not_text", "The value must be UTF-8 text without U+0000.")
@@ -80,15 +79,15 @@ func Text(c *fault.Checks, at, text string, most int) {
 	Short(c, at, text, most)
 }
 
-// OneOf wants one of the values that are allowed.
+// OneOf requires one of the allowed values.
 func OneOf(c *fault.Checks, at, value string, allowed ...string) {
 	if value != "" && !slices.Contains(allowed, value) {
 		c.Add(at, "not_allowed", "The value must be one of "+strings.Join(allowed, ", ")+".")
 	}
 }
 
-// Each wants at most so many members of a list, and looks at each with a
-// function that says what is wrong with it, or nothing.
+// Each requires at most so many members of a list, and checks each with a
+// function that returns what is wrong with it, or nothing.
 func Each(c *fault.Checks, at string, list []string, most int, wrong func(string) string) {
 	if len(list) > most {
 		c.Add(at, "too_many", fmt.Sprintf("The list must have %d members or fewer.", most))
@@ -101,22 +100,22 @@ func Each(c *fault.Checks, at string, list []string, most int, wrong func(string
 	}
 }
 
-// Span wants an end that is not before its start, when there are both.
+// Span requires an end that is not before its start, when there are both.
 func Span(c *fault.Checks, at string, from, to time.Time) {
 	if !to.IsZero() && !from.IsZero() && to.Before(from) {
 		c.Add(at, "out_of_range", "The end must not be before the start.")
 	}
 }
 
-// Years wants a time between two years, both included: no other can have been
-// meant.
+// Years requires a time between two years, both included, because any other
+// must be a mistake.
 func Years(c *fault.Checks, at string, t time.Time, from, to int) {
 	if !t.IsZero() && (t.Year() < from || t.Year() > to) {
 		c.Add(at, "out_of_range", fmt.Sprintf("The year must be %d to %d.", from, to))
 	}
 }
 
-// Object wants a JSON object the store can hold.
+// Object requires a JSON object the store can hold.
 func Object(c *fault.Checks, at string, o jsontext.Value, most int) {
 	deepest, nul := web.Survey(o)
 	switch {
@@ -134,8 +133,8 @@ func Object(c *fault.Checks, at string, o jsontext.Value, most int) {
 	}
 }
 
-// MaxDepth is how deep an object in a record may nest. A body may nest 64
-// deep, and the record around the object must pass as one.
+// MaxDepth limits the nesting of an object in a record. A body may nest 64
+// deep, and the record around the object must be a valid body.
 const MaxDepth = 60
 
 // IsFragment reports whether s is "#" and a name.
@@ -146,7 +145,7 @@ func IsFragment(s string) bool {
 	})
 }
 
-// DID wants a DID of any form, and that there is one.
+// DID requires a DID of any form.
 func DID(c *fault.Checks, at, text string) {
 	switch {
 	case did.Valid(text):
@@ -157,7 +156,7 @@ func DID(c *fault.Checks, at, text string) {
 	}
 }
 
-// IsRole reports whether s can be a role of some protocol: a small letter, then
+// IsRole reports whether s can be a role of a protocol: a small letter, then
 // letters, digits, - and _.
 func IsRole(s string) bool {
 	return s != "" && s[0] >= 'a' && s[0] <= 'z' && !strings.ContainsFunc(s, func(r rune) bool {
@@ -165,7 +164,7 @@ func IsRole(s string) bool {
 	})
 }
 
-// Escape makes a name a part of a JSON pointer.
+// Escape escapes a name for a JSON pointer.
 func Escape(name string) string {
 	if !strings.ContainsAny(name, "~/") {
 		return name

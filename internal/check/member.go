@@ -14,7 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Edited is a record and what a client made of it.
+// Edited is a record and a client's changed copy.
 type Edited struct {
 	Stored, Changed []byte
 	Free            func(name string) bool // members a client decides
@@ -23,8 +23,9 @@ type Edited struct {
 }
 
 // Unchanged refuses members that a client does not decide and has changed or
-// removed, with READ_ONLY_MEMBER, or made up, with UNKNOWN_MEMBER. The fault
-// names them all. An error that is no fault says that a document is no object.
+// removed, with READ_ONLY_MEMBER, or invented, with UNKNOWN_MEMBER. The fault
+// names them all. An error that is not a fault means that a document is not an
+// object.
 func Unchanged(e Edited) error {
 	var c fault.Checks
 	var unknown bool
@@ -58,9 +59,9 @@ func Unchanged(e Edited) error {
 	return c.Err("READ_ONLY_MEMBER", "A member of the record cannot be changed here.")
 }
 
-// Together is a fault with the fields of a further one, so that all that is
-// wrong is named at once: code and message of the first stay. An error that is
-// no fault comes before any that is.
+// Together is a fault with the fields of a further one, so that everything
+// wrong is named at once, with the code and message of the first. An error that
+// is not a fault takes precedence.
 func Together(first, further error) error {
 	a, b := fault.As(first), fault.As(further)
 	switch {
@@ -74,7 +75,7 @@ func Together(first, further error) error {
 	return &c
 }
 
-// Members takes an object apart.
+// Members splits an object into its members.
 func Members(doc []byte) (map[string]jsontext.Value, error) {
 	var m map[string]jsontext.Value
 	if err := json.Unmarshal(doc, &m); err != nil {
@@ -83,7 +84,7 @@ func Members(doc []byte) (map[string]jsontext.Value, error) {
 	return m, nil
 }
 
-// SameJSON compares two values, whatever the order of members and the spelling
+// SameJSON compares two values, ignoring the order of members and the spelling
 // of numbers and texts.
 func SameJSON(a, b jsontext.Value) bool {
 	if bytes.Equal(a, b) {
@@ -93,8 +94,8 @@ func SameJSON(a, b jsontext.Value) bool {
 	return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y)
 }
 
-// Moved is a fault whose pointers stand at another place: what began with from
-// begins with to, which is put before all others.
+// Moved changes the pointers of a fault: the prefix from becomes to, and all
+// others are prefixed by to.
 func Moved(err error, from, to string) error {
 	f := fault.As(err)
 	if f == nil {

@@ -1,7 +1,7 @@
 package check
 
-// Nearest is the name that takes the fewest changes to get from text to it, ""
-// when all take many.
+// Nearest is the name that needs the fewest edits from text, "" when all need
+// many.
 func Nearest(text string, names []string) string {
 	best, least := "", len(text)/3+1
 	for _, name := range names {

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// checker finds what is wrong between settings that are right by themselves.
+// checker finds conflicts between settings that are valid alone.
 type checker struct {
 	c      *Config
-	failed map[string]bool // settings whose value was refused already
+	failed map[string]bool // settings whose value was already refused
 	bad    Problems
 }
 
@@ -61,7 +61,7 @@ func (k *checker) server() {
 }
 
 // listeners refuses one address for two listeners and an address for an area
-// that does not run: nobody would answer there.
+// that does not run, which nobody would serve.
 func (k *checker) listeners() {
 	s := k.c.Server
 	taken := map[string]string{}
@@ -122,7 +122,7 @@ func (k *checker) tls() {
 	}
 }
 
-// sms: who is to send needs an address or a key to do so.
+// sms: the chosen sender needs an address or a key.
 func (k *checker) sms() {
 	sms := k.c.USSD.SMS
 	if sms.Provider == "webhook" && sms.WebhookURL == "" {
@@ -133,8 +133,8 @@ func (k *checker) sms() {
 	}
 }
 
-// secrets: production must not depend on keys that exist only in one data
-// folder and were chosen by nobody.
+// secrets: production must not depend on generated keys that exist only in one
+// data folder.
 func (k *checker) secrets() {
 	if k.c.Production() && k.c.Auth.ServerKey == "" {
 		k.add("is missing: production does not run with a generated key; want 32 characters or more", "HEARTH_SERVER_KEY")
@@ -150,8 +150,8 @@ func (k *checker) secrets() {
 	}
 }
 
-// bus: messages between instances need a database that several share, and a line
-// that nobody else reads.
+// bus: messages between instances need a database that several share, and a
+// connection that nobody else reads.
 func (k *checker) bus() {
 	d := k.c.Data
 	if d.RequireStandby && !k.c.Postgres() {

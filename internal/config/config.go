@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// Config is every setting of one process. Make one with Load or Default, do
+// Config is every setting of one process. Make one with Load or Default, and do
 // not change it afterwards.
 type Config struct {
 	Server  Server  `file:"server" title:"Server and listeners"`
@@ -112,7 +112,7 @@ type Limits struct {
 	AddressRateLimit         int           `env:"HEARTH_ADDRESS_RATE_LIMIT" file:"addressRateLimit" default:"12000" is:"integer 0 10000000" doc:"Requests per minute and address on areas A and B; 0: no limit."`
 }
 
-// Auth holds what the key store starts with.
+// Auth holds the initial content of the key store.
 type Auth struct {
 	OwnerKey  Secret `env:"HEARTH_OWNER_KEY" file:"ownerKey" is:"secret 32" doc:"The first owner API key; empty: one is made on the first start and printed once."`
 	ServerKey Secret `env:"HEARTH_SERVER_KEY" file:"serverKey" is:"secret 32" doc:"Seals stored secrets and signs cursors; instances on one database share it. Empty: one is made in the data folder, which 'production' refuses."`
@@ -130,7 +130,7 @@ type Events struct {
 	OutboundAllow        []string      `env:"HEARTH_OUTBOUND_ALLOW" file:"outboundAllow" is:"outbound" doc:"Private networks, addresses and host names that webhooks, models, menus and MCP servers of workspaces may reach, on any port or the one given; public ones need no entry."`
 }
 
-// VC is what is said about verifiable credentials.
+// VC is the settings of verifiable credentials.
 type VC struct {
 	DirectIssue bool `env:"HEARTH_VC_DIRECT_ISSUE" file:"directIssue" default:"false" is:"boolean" doc:"For test suites: POST /v1/vc-api/credentials/issue signs credentials that are not based on a claim, with a key that signs nothing else."`
 }
@@ -161,7 +161,7 @@ type USSD struct {
 	SMS SMS `file:"sms" title:"Short messages"`
 }
 
-// SMS says how short messages leave.
+// SMS says how short messages are sent.
 type SMS struct {
 	Provider      string `env:"SMS_PROVIDER" file:"provider" default:"off" is:"oneOf off webhook africastalking" doc:"How short messages are sent: not at all, to a webhook of yours, or through Africa's Talking."`
 	WebhookURL    Secret `env:"SMS_WEBHOOK_URL" file:"webhookUrl" is:"hookURL" doc:"Where messages are posted with SMS_PROVIDER=webhook."`
@@ -194,7 +194,7 @@ type Oracle struct {
 }
 
 // Model is the language model. BaseURL and APIKey are filled from the
-// provider's own key when they were not given; both empty is the built-in
+// provider's own key when they were not given; both empty means the built-in
 // offline model.
 type Model struct {
 	BaseURL       string   `env:"LLM_BASE_URL" file:"baseUrl" is:"httpURL" doc:"Base address of an OpenAI-compatible server; empty: that of LLM_PROVIDER when its key is given, otherwise the built-in offline model answers."`
@@ -246,16 +246,15 @@ func (c *Config) Addr() string {
 }
 
 // AllApart reports whether every area of this process has a listener of its
-// own. Nobody is left on the merged one then, and it is not opened.
+// own. Then the merged one is not opened.
 func (c *Config) AllApart() bool {
 	s := c.Server
 	return s.APIAddr != "" && (s.USSDAddr != "" || !c.HasArea("c")) && (s.OracleAddr != "" || !c.HasArea("d"))
 }
 
 // ProbeAddr is the address of a listener that this configuration opens, for
-// those who ask from the same machine whether the server is ready. All of
-// them answer that; one whose port the system chooses cannot be found, so it
-// comes last.
+// readiness probes from the same machine. All of them answer those; one whose
+// port the system chooses cannot be found, so it comes last.
 func (c *Config) ProbeAddr() string {
 	addrs := []string{c.Addr()}
 	if c.AllApart() {
@@ -288,5 +287,5 @@ func (c *Config) File() string { return c.file }
 // from: "default", "file … line 3", "environment NODE_ENV" or "flag --port".
 func (c *Config) Source(env string) string { return c.sources[env] }
 
-// given reports whether somebody chose the value of this setting.
+// given reports whether the value of this setting was set explicitly.
 func (c *Config) given(env string) bool { return c.sources[env] != sourceDefault }

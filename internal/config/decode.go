@@ -114,8 +114,7 @@ func walkYAMLPair(v *ast.MappingValueNode, path []string, out *[]entry) error {
 	return nil
 }
 
-// yamlText is a scalar as it was written, so that 0123 and 1.10 stay what they
-// are.
+// yamlText is the text of a scalar, so that 0123 and 1.10 do not change.
 func yamlText(n ast.Node) (string, bool) {
 	switch n := n.(type) {
 	case *ast.StringNode:

@@ -140,8 +140,8 @@ func (l *loader) applyFile(name string, entries []entry) {
 	}
 }
 
-// suggestKey is the file key somebody meant: by environment name, by last part
-// or by likeness.
+// suggestKey guesses the intended file key: by environment name, by last part
+// or by similarity.
 func (l *loader) suggestKey(e entry) string {
 	last := e.path[len(e.path)-1]
 	var keys []string

@@ -45,15 +45,15 @@ func (v *flagValue) Set(text string) error {
 	return nil
 }
 
-// IsBoolFlag lets --trust-proxy-enabled stand without a value.
+// IsBoolFlag allows --trust-proxy-enabled without a value.
 func (v *flagValue) IsBoolFlag() bool { return v.boolean }
 
 // Parse registers all settings in fs, which may hold flags of its own, and
-// parses args with it. It returns what was given for settings; fs.Args() has
-// the rest. Flags and arguments may stand in any order; all behind "--" are
-// arguments. Flags that are unknown or lack their value are Problems, all at
-// once, each with the flag that may have been meant. Help is flag.ErrHelp, and
-// nothing is printed.
+// parses args with it. It returns the values given for settings; fs.Args() has
+// the rest. Flags and arguments may be in any order; everything after "--" is
+// an argument. Unknown flags and missing values are Problems, all at once, each
+// with the flag that was probably meant. Help is flag.ErrHelp, and nothing is
+// printed.
 func Parse(fs *flag.FlagSet, args []string) (map[string]string, error) {
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
@@ -68,9 +68,9 @@ func Parse(fs *flag.FlagSet, args []string) (map[string]string, error) {
 	return given, nil
 }
 
-// sortArgs tells flags, with their values, from arguments. It reads them in
-// the way the flag package does, without stopping at the first argument or the
-// first name it does not know.
+// sortArgs separates flags, with their values, from arguments. It reads them
+// like the flag package, without stopping at the first argument or the first
+// unknown name.
 func sortArgs(fs *flag.FlagSet, args []string) (flags, rest []string, bad Problems) {
 	var known []string
 	fs.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })

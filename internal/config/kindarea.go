@@ -48,8 +48,8 @@ func channel() kind[string] {
 	return k
 }
 
-// textMode is what the text of a USSD request holds. That a session finds it
-// out by itself is no choice any more: two equal first keys cannot be told
+// textMode says what the text of a USSD request holds. Automatic detection is
+// no longer an option, because two equal first keys cannot be distinguished
 // from one that the network sent twice.
 func textMode() kind[string] {
 	k := oneOf("accumulated", "latest")
@@ -167,7 +167,8 @@ func pinKey() kind[Secret] {
 	}
 }
 
-// hexOnly tells a key with a digit too few or too many from a passphrase.
+// hexOnly distinguishes a key with a digit too few or too many from a
+// passphrase.
 func hexOnly(s string) bool {
 	return strings.Trim(s, "0123456789abcdefABCDEF") == ""
 }
@@ -192,8 +193,8 @@ func decodeKey(s string) ([]byte, bool) {
 	return nil, false
 }
 
-// weak finds keys nobody drew at random: few different bytes, a repeated
-// piece, a counting row, or the words of an example.
+// weak finds keys that are not random: few different bytes, a repeated piece, a
+// counting row, or the words of an example.
 func weak(key []byte) bool {
 	seen := map[byte]bool{}
 	for _, b := range key {

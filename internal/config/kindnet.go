@@ -107,7 +107,7 @@ func network() kind[netip.Prefix] {
 	}
 }
 
-// networkText is a network that stays text.
+// networkText is a network that is kept as text.
 func networkText() kind[string] {
 	n := network()
 	return kind[string]{
@@ -234,7 +234,7 @@ func tiles() kind[string] {
 	}
 }
 
-// hookURL is an httpURL whose path may let in whoever knows it.
+// hookURL is an httpURL whose path may contain a secret.
 func hookURL() kind[Secret] {
 	address := httpURL()
 	return kind[Secret]{

@@ -111,8 +111,8 @@ func (l *loader) readSecretFile(s Setting, name string) {
 	l.apply(s, name+"_FILE", "file "+path, "file "+path, strings.TrimRight(string(raw), "\r\n"))
 }
 
-// unknownEnv reports HEARTH_ names nobody reads. Names of the test suite are
-// left alone, and plugins have names of their own.
+// unknownEnv reports unknown HEARTH_ names. Names of the test suite are
+// ignored, and plugins have names of their own.
 func (l *loader) unknownEnv(known []string) {
 	var names []string
 	for name := range l.env {
@@ -131,7 +131,7 @@ func (l *loader) unknownEnv(known []string) {
 			})
 		case len(name) > 8:
 			// Other names belong to other programs, but one or two letters off
-			// one of ours is a slip worth telling.
+			// one of ours is probably a slip.
 			const slip = 2
 			if best := nearest(name, known, slip); best != "" && distance(name, best) <= slip {
 				l.c.notes = append(l.c.notes, fmt.Sprintf("%s in the environment is not a setting%s", name, didYouMean(best)))

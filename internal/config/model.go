@@ -26,7 +26,7 @@ func (m Model) choose() (provider, bool) {
 	return provider{}, false
 }
 
-// model refuses half of what a model needs.
+// model refuses an incomplete model configuration.
 func (k *checker) model() {
 	m := k.c.Model
 	if m.BaseURL != "" {

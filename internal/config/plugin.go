@@ -31,11 +31,10 @@ func (p *plugins) add(e entry) bool {
 	return true
 }
 
-// PluginSettings shares out among plugins what was given for them: what stands in
-// the file under plugins.<name>, and over it HEARTH_PLUGIN_<NAME>_<SETTING>, whose
-// last part becomes camelCase. A variable belongs to the longest name that it
-// begins with. Lists arrive with commas between their items. stray are the keys
-// that belong to none of them.
+// PluginSettings divides the settings among plugins: those in the file under
+// plugins.<name>, overridden by HEARTH_PLUGIN_<NAME>_<SETTING>, whose last part
+// becomes camelCase. A variable belongs to the longest name that it begins with.
+// Lists are joined with commas. stray are the keys that belong to none of them.
 func (c *Config) PluginSettings(names []string) (of map[string]map[string]string, stray []string) {
 	of = map[string]map[string]string{}
 	for _, name := range names {

@@ -11,7 +11,7 @@ type Problem struct {
 	Key    string // the name as it was given: PORT, --port or server.port
 	Source string // "environment", "flag", "file hearth.yaml line 3", "" for a check over several keys
 	Value  string // what was given, masked and quoted; "" when there is nothing to show
-	Detail string // what is wrong and what is wanted
+	Detail string // what is wrong and what is expected
 }
 
 // String is the problem in one line.
@@ -145,8 +145,8 @@ func maskPath(path string, whole bool) string {
 // suggest is the known name nearest to name, "" when none is near.
 func suggest(name string, known []string) string { return nearest(name, known, len(name)/3) }
 
-// nearest is the known name nearest to name among those at most so far away, ""
-// when there is none. Capitals do not count.
+// nearest is the known name most similar to name within a distance of most, ""
+// when there is none. Case does not matter.
 func nearest(name string, known []string, most int) string {
 	best, bestAt := "", most+1
 	for _, k := range known {

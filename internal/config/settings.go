@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Setting describes one key, as the tags of a field of Config say. The table of
-// all of them is what Settings returns.
+// Setting describes one key, from the tags of a field of Config. Settings
+// returns the table of all of them.
 type Setting struct {
 	Env     string   // environment name: PORT, HEARTH_DATA_DIR
 	Aliases []string // other environment names that are understood

@@ -109,8 +109,8 @@ func plainHTTP(address string) bool {
 	return err == nil && !loopback(u.Hostname())
 }
 
-// outboundWarnings names every opening of the outbound guard, and the ones
-// nobody should make.
+// outboundWarnings names every opening of the outbound guard, and the dangerous
+// ones.
 func outboundWarnings(c *Config) []string {
 	var out []string
 	for _, entry := range c.Events.OutboundAllow {
@@ -126,7 +126,7 @@ func outboundWarnings(c *Config) []string {
 	return out
 }
 
-// opensMetadata asks the guard itself what one entry lets through.
+// opensMetadata asks the guard itself what one entry admits.
 func opensMetadata(entry string) bool {
 	guard, err := outbound.New(outbound.Config{Allow: []string{entry}})
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 // of twins in it is not for everybody who reads exports.
 type audience string
 
-// The audiences. A maker without the scope sees what is personal in its own twins,
-// and so may read a file with that in it again.
+// The audiences. A maker without the scope sees what is personal in their own
+// twins, and so may read a file that contains it again.
 const (
 	forAll   audience = ""      // nothing personal is in it
 	forMaker audience = "maker" // the caller who made it, and those with the scope

@@ -17,15 +17,15 @@ const (
 	MaxBatch      = 8 << 20 // bytes of its body
 )
 
-// Batch is many operations in one request: all of them are done or none, or
-// each for itself. Every operation is held to the rules of the single route.
+// Batch is many operations in one request: either all or none, or each
+// separately. Every operation obeys the rules of the single route.
 type Batch struct {
 	Atomic     bool        `json:"atomic,omitzero" doc:"All or nothing. Without it each operation succeeds or fails by itself."`
 	Operations []Operation `json:"operations" doc:"1 to 1000, done in their order."`
 }
 
 // Operation is one change of a batch. did, target and the targets of a new twin
-// may be $0, $1, …: the twin that operation of the batch creates.
+// may be $0, $1, …: the twin that this operation of the batch creates.
 type Operation struct {
 	Op           string                `json:"op" enum:"create,replace,patch,transition,deactivate,relate,unrelate"`
 	DID          string                `json:"did,omitzero" doc:"The twin; for every operation but create." example:"$0"`
@@ -44,7 +44,7 @@ func (Batch) SchemaName() string { return "Batch" }
 // SchemaName is the name that clients know it by.
 func (Operation) SchemaName() string { return "BatchOperation" }
 
-// operations are all there are, with the members each needs, and may have
+// operations lists all operations, with the members each needs, and may have
 // besides op.
 var operations = map[string]struct{ needs, may []string }{
 	"create":     {needs: []string{"entity"}},
@@ -111,7 +111,7 @@ func (o *Operation) refs(fn func(pointer string, did *string)) {
 	}
 }
 
-// checkRefs wants references to lead to a twin that was made before.
+// checkRefs requires that references lead to a twin that was made before.
 func (b *Batch) checkRefs(c *fault.Checks, i int) {
 	b.Operations[i].refs(func(pointer string, did *string) {
 		n, ok := ref(*did)
@@ -121,8 +121,8 @@ func (b *Batch) checkRefs(c *fault.Checks, i int) {
 	})
 }
 
-// ref reads "$3". ok says that it is meant as a reference; n is -1 when it is
-// none.
+// ref reads "$3". ok means that it is meant as a reference; n is -1 when it is
+// not a valid one.
 func ref(text string) (n int, ok bool) {
 	digits, ok := strings.CutPrefix(text, "$")
 	if !ok {

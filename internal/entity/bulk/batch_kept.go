@@ -42,8 +42,8 @@ func findKept(ctx context.Context, d *db.DB, now int64) (name string, kept map[i
 	return name, kept, nil
 }
 
-// keep keeps a result. Somebody else who sends the same request at this moment
-// may have been first: then all of the chunk is left to them.
+// keep stores a result. If a concurrent copy of the request was first, the
+// whole chunk is left to that one.
 func keep(ctx context.Context, tx *db.Tx, r keptResult) error {
 	mine, err := insertKept(ctx, tx, r)
 	if err == nil && !mine {

@@ -126,7 +126,7 @@ func (s *batches) run(ctx context.Context, tx *db.Tx, w *work) (outcome, error) 
 	return done, err
 }
 
-// deactivate wants to know the revision, as the single route does.
+// deactivate requires the revision, like the single route.
 func (s *batches) deactivate(ctx context.Context, tx *db.Tx, o *Operation) (*entity.Row, error) {
 	r, err := s.entities.FindForUpdate(ctx, tx, o.DID)
 	if err != nil {
@@ -167,7 +167,7 @@ func summary(results []api.BatchResult) api.BatchResults {
 }
 
 // atomic does all operations in one transaction. The fault is that of the first
-// one that is refused.
+// refused one.
 func (s *batches) atomic(ctx context.Context, b *Batch) (web.Reply[api.BatchResults], error) {
 	all, err := s.prepare(ctx, b)
 	if err != nil {
@@ -223,9 +223,9 @@ func (s *batches) runAll(ctx context.Context, tx *db.Tx, all []work, together bo
 	return web.Reply[api.BatchResults]{Value: summary(results)}, nil
 }
 
-// each does every operation for itself, in chunks. With an Idempotency-Key the
-// result of each is kept with what it stored, so that a request that is sent
-// again does what the first one did not come to.
+// each does every operation separately, in chunks. With an Idempotency-Key the
+// result of each is stored with its effect, so that a repeated request does
+// only what the first one did not reach.
 func (s *batches) each(ctx context.Context, b *Batch) (web.Reply[api.BatchResults], error) {
 	name, done, err := findKept(ctx, s.db, s.clock().UnixMilli())
 	if err != nil {
@@ -333,7 +333,7 @@ func (s *batches) batchStep(ctx context.Context, all []work, results []api.Batch
 	}}, nil
 }
 
-// keepResult keeps the result of an operation with what it stored.
+// keepResult stores the result of an operation together with its effect.
 func (s *batches) keepResult(ctx context.Context, tx *db.Tx, name string, r api.BatchResult) error {
 	if name == "" {
 		return nil

@@ -81,7 +81,7 @@ func New(cfg Config) *Service {
 	return &Service{batches: batches{cfg.DB, cfg.Entities, cfg.Idem, cfg.Now}, cfg: cfg, db: cfg.DB, glances: newGlances()}
 }
 
-// Handlers are what runs the jobs of this package, by kind.
+// Handlers returns the jobs of this package, by kind.
 func (s *Service) Handlers() map[string]job.Handler {
 	return map[string]job.Handler{kindImport: s.runImport, kindExport: s.runExport, kindMigrate: s.runMigration}
 }

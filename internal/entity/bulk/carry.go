@@ -20,7 +20,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// carrier makes twins of the rows of a file, and changes those that are there.
+// carrier makes twins from the rows of a file, and changes existing ones.
 type carrier struct {
 	db        *db.DB
 	entities  *entity.Service
@@ -35,13 +35,13 @@ type carrier struct {
 	// may have a million.
 	lines   map[uint64]int64
 	seed    maphash.Seed
-	foreign map[string]bool // what is known of lists of controllers, see control
+	foreign map[string]bool // known results about lists of controllers, see control
 	twins   map[string]bool // whether twins are held here, see doubt
 }
 
-// uncarried are the members of a record that somebody has said of a twin and
-// that are not taken from a file, with what becomes of them. A row whose twin
-// says something else has a warning.
+// uncarried are members of a record that state something about a twin and are
+// not taken from a file, with what happens to them. A row whose twin differs
+// has a warning.
 var uncarried = map[string]string{
 	"owner":                "The file names another owner. A new twin belongs to whoever imports it, until it is transferred.",
 	"verification":         "What a verifier has said is not taken from a file. Verify the twin here.",
@@ -117,9 +117,9 @@ func same(a, b jsontext.Value) bool {
 	return a.Canonicalize() == nil && b.Canonicalize() == nil && bytes.Equal(a, b)
 }
 
-// control makes the caller one more controller of a twin whose row names only
-// controllers that are not held here: nobody could change it, not even the
-// caller, who may have to complete it after later rows.
+// control makes the caller an additional controller of a twin whose row names
+// only controllers that are not held here: otherwise nobody could change it,
+// not even the caller, who may have to complete it after later rows.
 func (ca *carrier) control(ctx context.Context, r *row) error {
 	if r.draft.Controller == "" && len(r.draft.Controllers) == 0 {
 		return nil
@@ -175,8 +175,8 @@ func (ca *carrier) areForeign(ctx context.Context, named []string) (bool, error)
 }
 
 // make prepares the twin of a row. An organisation that contains groups gets no
-// other; a twin that is to stay a draft gets its relationships once it is
-// stored, for one that has all it needs would be active.
+// additional one; a twin that is to stay a draft gets its relationships once it
+// is stored, because a complete one would be active.
 func (ca *carrier) make(ctx context.Context, r *row) (*entity.Prepared, error) {
 	if r.status == entity.StatusDraft {
 		r.after, r.draft.Relationships = r.draft.Relationships, nil
@@ -195,8 +195,8 @@ func (ca *carrier) make(ctx context.Context, r *row) (*entity.Prepared, error) {
 	return ca.entities.PrepareWithGroups(ctx, r.draft)
 }
 
-// wrongValues is what is wrong with the properties of a row that changes a twin
-// an earlier row has made, which a dry run has not stored.
+// wrongValues says what is wrong with the properties of a row that changes a
+// twin from an earlier row, which a dry run has not stored.
 func (ca *carrier) wrongValues(ctx context.Context, r *row) *fault.Error {
 	p := ca.protocolOf(ctx, r)
 	var values map[string]any
@@ -221,8 +221,8 @@ func (ca *carrier) domainOf(ctx context.Context, r *row) string {
 	return ""
 }
 
-// protocolOf is the protocol of a row; nil when it is not to be had: who makes
-// the twin says why.
+// protocolOf finds the protocol of a row; nil when there is none, which making
+// the twin reports.
 func (ca *carrier) protocolOf(ctx context.Context, r *row) *protocol.Protocol {
 	d := entity.Draft{Protocol: r.draft.Protocol, ProtocolVersion: r.draft.ProtocolVersion}
 	d.SplitVersion()
@@ -233,12 +233,12 @@ func (ca *carrier) protocolOf(ctx context.Context, r *row) *protocol.Protocol {
 	return p
 }
 
-// plain reports whether a twin is what its row says as soon as it is stored.
+// plain reports whether storing a twin makes it exactly what its row says.
 func (r *row) plain() bool {
 	return len(r.after) == 0 && len(r.groups) == 0 && r.status != entity.StatusSuspended && r.status != entity.StatusCompleted
 }
 
-// finish takes a new twin to what its row says besides the draft.
+// finish completes a new twin with what its row says besides the draft.
 func (ca *carrier) finish(ctx context.Context, tx *db.Tx, r *row, made *entity.Row) (*entity.Row, error) {
 	if r.plain() {
 		return made, nil

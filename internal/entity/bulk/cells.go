@@ -15,14 +15,14 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// How much is kept of the cells of an import, so that people see what was wrong.
+// Limits on the stored cells of an import, which show people the mistakes.
 const (
 	maxRowCells  = 32 << 10 // bytes of one row
 	maxBadCells  = 8 << 20  // bytes of rows that were refused or have warnings
 	maxGoodCells = 2 << 20  // bytes of the others, of a dry run only
 )
 
-// Cell is that of package api.
+// Cell is the type of package api.
 type Cell = api.Cell
 
 // cellsToKeep are the cells of a chunk whose outcomes are known so far, nil for
@@ -74,8 +74,8 @@ func columnsOf(in *sheet.Reader) []exchange.Column {
 	return out
 }
 
-// seesCells reports whether the caller sees the cells of an import: whoever began
-// it, and those who see what is personal.
+// seesCells reports whether the caller sees the cells of an import: its creator,
+// and callers who see personal data.
 func seesCells(ctx context.Context, j job.Job) bool {
 	c := web.CallerFrom(ctx)
 	return c.DID == j.CreatedBy || c.May(mask.Scope)
@@ -150,8 +150,8 @@ func tokens(pointer string) []string {
 	return parts
 }
 
-// serveRefused sends the refused rows of an import as a table that can be
-// mended and sent again: its columns, and one with what was wrong.
+// serveRefused sends the refused rows of an import as a table to correct and
+// send again: its columns, and one with the errors.
 func (s *Service) serveRefused(w http.ResponseWriter, r *http.Request) error {
 	in, err := web.Bind[oneIn](r)
 	if err != nil {

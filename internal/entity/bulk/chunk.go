@@ -30,8 +30,8 @@ type outcome struct {
 	Relation string // id of a relationship
 	Action   string
 	Bytes    int           // of the record that was written
-	Body     []byte        // the record, for whoever asks All for it
-	Warnings []fault.Field // what is not as it was asked for, though it was done
+	Body     []byte        // the record, for callers who use All for it
+	Warnings []fault.Field // deviations from the request of a step that was done
 	Err      *fault.Error  // set when it was refused
 }
 
@@ -54,26 +54,26 @@ func refuse(did string, f *fault.Error) step {
 // are stored again without it.
 type chunk struct {
 	Steps []step
-	// Seal stores what is to be stored with the steps, in their transaction. out
-	// are the outcomes so far; those before first were sealed before. It may run
+	// Seal stores additional data of the steps, in their transaction. out are
+	// the outcomes so far; those before first were sealed before. It may run
 	// twice.
 	Seal func(ctx context.Context, tx *db.Tx, out []outcome, first int) error
 	Dry  bool // try the steps, store what Seal does only
 	// All does some of the steps at once, which are in ascending order, and
 	// returns their outcomes. When any is refused it fails with that fault or
-	// with errSome; then they run one by one. Without it they always do.
+	// with errSome; then they run one by one, as they do without All.
 	All  func(ctx context.Context, tx *db.Tx, steps []int) ([]outcome, error)
 	Pace *pace // shared by the chunks of one work; a new one by default
 }
 
-// errSome is what All returns when it cannot tell which step is refused.
+// errSome is what All returns when it does not know which step is refused.
 var errSome = errors.New("some of the steps are refused")
 
 // maxRetries is how often a chunk is tried again without the step that was
 // refused, before each step gets a transaction of its own.
 const maxRetries = 3
 
-// ChunkRows is how many steps a chunk has at most.
+// ChunkRows limits the steps of a chunk.
 const ChunkRows = 50
 
 // maxChunk is how many bytes of records fill a transaction.
@@ -167,7 +167,7 @@ func (p *progress) attempt(ctx context.Context) (failed int, err error) {
 }
 
 // together does the next steps at once into out, as many as a transaction may
-// have, and tells their end.
+// have, and returns their end.
 func (p *progress) together(ctx context.Context, tx *db.Tx, out []outcome) (end int, err error) {
 	most, _ := p.Pace.bounds(len(out))
 	var steps []int
@@ -191,7 +191,7 @@ func (p *progress) together(ctx context.Context, tx *db.Tx, out []outcome) (end 
 	return end, nil
 }
 
-// steps runs steps into out until a transaction is full, and tells the end of
+// steps runs steps into out until a transaction is full, and returns the end of
 // those that are done, or which was refused.
 func (p *progress) steps(ctx context.Context, tx *db.Tx, out []outcome) (end, failed int, err error) {
 	_, limit := p.Pace.bounds(0)
@@ -262,9 +262,10 @@ func runStep(ctx context.Context, tx *db.Tx, st step) (outcome, error) {
 	return outcome{DID: o.DID, Action: refused, Err: f}, nil
 }
 
-// allOf stores new twins some at a time; nil when not all steps make one. A
-// twin that was none when its row was prepared and is one now, by an earlier
-// row or by somebody else, has the name of the row: then all run one by one.
+// allOf stores new twins some at a time; nil when not every step makes one. If
+// a twin did not exist when its row was prepared and exists now, by an earlier
+// row or a concurrent request, the name of the row is taken: then all run one
+// by one.
 func allOf(ents *entity.Service, steps []step, made []*entity.Prepared) func(context.Context, *db.Tx, []int) ([]outcome, error) {
 	for i, p := range made {
 		if p == nil && steps[i].Done == nil {

@@ -37,8 +37,8 @@ func checkColumns(columns []string, table bool, find func(field string) error) e
 func fieldOf(names []string) string {
 	var out jsontext.Pointer
 	for _, name := range names {
-		// fields= has commas between fields and skips white space around them. No
-		// member of ours has either, and what is inside metadata may have any name.
+		// fields= separates fields by commas and skips white space around them. No
+		// member of ours has either, but names inside metadata are arbitrary.
 		out = out.AppendToken(strings.Map(func(r rune) rune {
 			if r == ',' || r <= ' ' {
 				return '-'

@@ -62,8 +62,8 @@ func (ca *carrier) holds(ctx context.Context, did string) (bool, error) {
 	return err == nil, nil
 }
 
-// nearRole is the role that an undeclared one is nearly the same as, "" when
-// there is none.
+// nearRole is a declared role that is nearly the same as an undeclared one, ""
+// when there is none.
 func (ca *carrier) nearRole(ctx context.Context, r *row, role string) string {
 	names := []string{relationship.Project}
 	for _, rule := range relationship.Rules() {

@@ -23,7 +23,7 @@ import (
 // exportPage is how many twins an export reads at once.
 const exportPage = 100
 
-// ExportDraft is what an export is made from.
+// ExportDraft describes an export to make.
 type ExportDraft struct {
 	Format       sheet.Format `json:"format" enum:"ndjson,csv,xlsx,geojson" example:"csv"`
 	Columns      []string     `json:"columns,omitzero" doc:"Paths into the record, at most 1000: did, properties.serial. Without them CSV and XLSX have a column for every value there is, NDJSON the whole record."`
@@ -48,11 +48,10 @@ func (d *ExportDraft) query() entity.Query {
 	}
 }
 
-// table reports whether the file has columns, not records as they are.
+// table reports whether the file has columns rather than whole records.
 func (d *ExportDraft) table() bool { return d.Format != sheet.NDJSON && d.Format != geoJSON }
 
-// validate names everything that is wrong. Whether the filter is one, the
-// search tells.
+// validate names everything that is wrong. The search checks the filter.
 func (d *ExportDraft) validate() error {
 	var c fault.Checks
 	if !d.Format.Known() && d.Format != geoJSON {
@@ -78,7 +77,7 @@ func (d *ExportDraft) validate() error {
 	return c.Err("EXPORT_INVALID", "The export is not valid.")
 }
 
-// exported is how far an export has come, as it is stored.
+// exported is the stored progress of an export.
 type exported struct {
 	Total    int64    `json:"total"`
 	Rows     int64    `json:"rows"`
@@ -88,8 +87,8 @@ type exported struct {
 	Personal audience `json:"personal,omitzero"`
 }
 
-// exportState is where the writing of NDJSON and CSV goes on. XLSX begins anew:
-// an archive cannot be taken up in its middle.
+// exportState is where writing NDJSON and CSV continues. XLSX starts over: an
+// archive cannot be resumed in the middle.
 type exportState struct {
 	exchange.Mark
 	Place  *entity.Place `json:"place"`
@@ -190,7 +189,7 @@ func (e *exporter) collect(ctx context.Context) error {
 	return err
 }
 
-// resume goes on after what an earlier attempt stored.
+// resume continues after what an earlier attempt stored.
 func (e *exporter) resume(ctx context.Context, columns []string) (err error) {
 	if len(columns) > 0 {
 		if e.columns, err = sheet.NewColumns(columns...); err != nil {
@@ -200,13 +199,13 @@ func (e *exporter) resume(ctx context.Context, columns []string) (err error) {
 	return e.out.Resume(ctx, e.st.Mark)
 }
 
-// each gives fn all twins from a place on, and tells after each page where it
-// is; nil at the end.
+// each passes all twins from a place on to fn, and after each page the next
+// place; nil at the end.
 func (e *exporter) each(ctx context.Context, from *entity.Place, fn func(*entity.Row) error, page func(*entity.Place) error) error {
 	q := e.d.query()
 	q.After = from
 	for {
-		// A replica may be asked, which must know what was erased by now.
+		// A replica may be read, and it must know every erasure up to now.
 		now, err := db.SinceNow(ctx, e.s.db)
 		if err != nil {
 			return err
@@ -233,7 +232,7 @@ func (e *exporter) each(ctx context.Context, from *entity.Place, fn func(*entity
 	}
 }
 
-// strip takes what is personal out of a twin, if the file is to have none of it.
+// strip removes what is personal from a twin, if the file must not contain it.
 func (e *exporter) strip(ctx context.Context, r *entity.Row) error {
 	if e.d.PII != withoutPeople {
 		return nil
@@ -314,7 +313,7 @@ func (e *exporter) flush(ctx context.Context, end bool) (err error) {
 		counts.SHA256 = e.out.SHA256()
 		result := exported{Total: counts.Rows, Rows: counts.Rows, Bytes: counts.Bytes, SHA256: counts.SHA256}
 		if counts.Personal != forAll {
-			result.SHA256 = "" // all who read jobs see it, and a hash tells when a guess is right
+			result.SHA256 = "" // everybody who reads jobs sees it, and a hash confirms a right guess
 		}
 		e.run.SetResult(result)
 	}

@@ -23,7 +23,7 @@ type recordWriter interface {
 	Close() error
 }
 
-// featureWriter writes GeoJSON. It can go on after any twin.
+// featureWriter writes GeoJSON. It can be resumed after any twin.
 type featureWriter struct {
 	out   io.Writer
 	begun bool          // there is a feature before the next
@@ -31,7 +31,7 @@ type featureWriter struct {
 	line  bytes.Buffer
 }
 
-// newFeatureWriter begins a file, or goes on with one that has some features.
+// newFeatureWriter begins a file, or resumes one that has some features.
 func newFeatureWriter(out io.Writer, o sheet.WriterOptions, written int64) (*featureWriter, error) {
 	w := &featureWriter{out: out, begun: written > 0}
 	if !o.Continue {

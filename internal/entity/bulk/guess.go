@@ -11,10 +11,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 )
 
-// guesser finds the paths that columns of a table stand for.
+// guesser guesses the paths for the columns of a table.
 type guesser struct {
 	p     *importJob
-	made  *protocol.Protocol // nil when nobody has named one
+	made  *protocol.Protocol // nil when none was named
 	words map[string]string  // what a column may be called → path
 }
 
@@ -41,7 +41,7 @@ const maxName = 300
 func (g *guesser) columns(all []sheet.Column) []PreviewColumn {
 	g.learn()
 	taken, out := map[string]bool{}, make([]PreviewColumn, len(all))
-	for i, c := range all { // what is certain goes first
+	for i, c := range all { // certain ones first
 		out[i] = PreviewColumn{Name: c.Name, Path: c.Path, Is: g.certain(c)}
 		if out[i].Is == "system" && !slices.Contains(decided, first(c.Path)) {
 			out[i].Path = ""
@@ -69,7 +69,7 @@ func (g *guesser) certain(c sheet.Column) string {
 	case c.Name == "":
 		return "unnamed"
 	case mapped && c.Path == "":
-		return "unknown" // it was left out on purpose, and stays so
+		return "unknown" // it was left out on purpose
 	case mapped:
 		return "known"
 	case strings.HasPrefix(c.Name, "_"): // how ODK, Kobo and our own tables name what they add
@@ -128,7 +128,7 @@ func (g *guesser) learn() {
 			Title string `json:"title"`
 		} `json:"properties"`
 	}
-	_ = json.Unmarshal(g.made.Schema(), &doc) // titles are a help, no more
+	_ = json.Unmarshal(g.made.Schema(), &doc) // titles only help
 	for _, name := range g.made.Names() {
 		path := pathOf("properties", name)
 		for _, word := range []string{name, doc.Properties[name].Title} {
@@ -145,7 +145,7 @@ func (g *guesser) learn() {
 // guess is the path that suits the name of a column, "" when none does.
 func (g *guesser) guess(name string) string {
 	if len(name) > maxName {
-		return "" // nobody calls a column that
+		return "" // not a likely name of a column
 	}
 	word := plain(name)
 	if path := g.words[word]; path != "" {

@@ -249,7 +249,7 @@ type Import struct {
 	Links    ReportLinks  `json:"links"`
 }
 
-// ReportLinks is that of package api.
+// ReportLinks is the type of package api.
 type ReportLinks = api.ReportLinks
 
 func reportLinks(kind, id string) ReportLinks {
@@ -257,7 +257,7 @@ func reportLinks(kind, id string) ReportLinks {
 	return ReportLinks{Self: self, Rows: self + "/rows", Job: job.Path(id)}
 }
 
-// importCounts is what is stored of an import.
+// importCounts is the stored part of an import.
 type importCounts struct {
 	exchange.Received
 	Counts
@@ -411,7 +411,7 @@ func exportOf(c web.Caller, l exchange.Listed) (Export, error) {
 		Links: ExportLinks{Self: self, Job: job.Path(l.Job)},
 	}
 	if n.Personal.excludes(c, l.Of.CreatedBy) {
-		out.Withheld, out.SHA256 = true, "" // a hash tells when a guess is right
+		out.Withheld, out.SHA256 = true, "" // a hash confirms a right guess
 		return out, nil
 	}
 	if out.ExpiresAt = l.Until; l.File != nil {

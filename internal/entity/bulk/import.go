@@ -35,7 +35,7 @@ type importJob struct {
 	Mapping  map[string]string `json:"mapping,omitzero"`
 }
 
-// Counts is how far an import or a migration has come.
+// Counts is the progress of an import or a migration.
 type Counts api.TransferCounts
 
 // add counts one outcome.
@@ -58,7 +58,7 @@ func (c *Counts) add(o outcome) {
 	}
 }
 
-// importState is where an import goes on.
+// importState is where an import continues.
 type importState struct {
 	Line   int64  `json:"line"` // the last one that was stored
 	Counts Counts `json:"counts"`
@@ -195,7 +195,7 @@ type importer struct {
 }
 
 // passes stores the rows, then the relationships to rows that came later, then
-// ends the twins that have ended: nothing refers to them any more.
+// ends the twins that have ended, which nothing refers to any more.
 func (w *importer) passes(ctx context.Context, open func() (*sheet.Reader, error)) error {
 	type pass = func(context.Context, *sheet.Reader) error
 	list := []pass{w.groups, w.all, w.relationships}
@@ -307,7 +307,7 @@ func (w *importer) after(p *prepared, out []outcome) importState {
 	return st
 }
 
-// seal keeps the report and the place with the rows they tell of.
+// seal stores the report and the position together with the rows they describe.
 func (w *importer) seal(ctx context.Context, tx *db.Tx, p *prepared, out []outcome, first int) error {
 	st := w.after(p, out)
 	if err := w.run.Save(ctx, tx, st); err != nil {
@@ -331,7 +331,7 @@ func (w *importer) seal(ctx context.Context, tx *db.Tx, p *prepared, out []outco
 	return exchange.SaveCounts(ctx, tx, w.run.ID, importCounts{exchange.Received{Bytes: w.file.Bytes, SHA256: w.file.SHA256}, st.Counts})
 }
 
-// advise adds the way out to the fault of a row whose twin is there already.
+// advise adds a hint to the fault of a row whose twin exists already.
 func (w *importer) advise(f *fault.Error) *fault.Error {
 	if f == nil || f.Code != "EXTERNAL_ID_EXISTS" || w.p.Mode == modeUpsert {
 		return f

@@ -39,7 +39,7 @@ func (p *importJob) glance(record jsontext.Value) (id string, group bool) {
 	return text(named.DID), protocol == groupProtocol || text(named.DomainType) == "group"
 }
 
-// text is a JSON text, "" when the value is none.
+// text is a JSON text, "" for any other value.
 func text(v jsontext.Value) string {
 	var s string
 	if v.Kind() != '"' || json.Unmarshal(v, &s) != nil {
@@ -48,8 +48,7 @@ func text(v jsontext.Value) string {
 	return s
 }
 
-// split tells the relationships of the row at a place to twins of later rows
-// from the others.
+// split separates a row's relationships to twins of later rows from the others.
 func (ca *carrier) split(all []entity.RelationDraft, at int64) (early, late []entity.RelationDraft) {
 	for _, d := range all {
 		if ca.lines[maphash.String(ca.seed, d.Target)] > at {
@@ -61,7 +60,7 @@ func (ca *carrier) split(all []entity.RelationDraft, at int64) (early, late []en
 	return early, late
 }
 
-// told is what the report says of a row.
+// told is the report's entry about a row.
 func (w *importer) told(ctx context.Context, q db.Querier, line int64) (ReportRow, error) {
 	var told ReportRow
 	data, err := exchange.FindRow(ctx, q, w.run.ID, line)
@@ -134,7 +133,7 @@ func (w *importer) end(ctx context.Context, in *sheet.Reader, stage int) error {
 	})
 }
 
-// later does what is left to do for rows, after the last one it was done for.
+// later does the remaining work for rows, after the last one done.
 func (w *importer) later(ctx context.Context, in *sheet.Reader, work func(sheet.Record, *row) lateWork) error {
 	for {
 		lines, steps, err := w.nextLate(ctx, in, work)
@@ -151,7 +150,7 @@ func (w *importer) later(ctx context.Context, in *sheet.Reader, work func(sheet.
 	}
 }
 
-// nextLate finds the next rows something is left to do for.
+// nextLate finds the next rows with remaining work.
 func (w *importer) nextLate(ctx context.Context, in *sheet.Reader, work func(sheet.Record, *row) lateWork) (lines []int64, steps []step, err error) {
 	for len(lines) < ChunkRows {
 		rec, _, err := w.p.read(in)
@@ -245,8 +244,8 @@ func (w *importer) afterLate(lines []int64, out []outcome) importState {
 	return st
 }
 
-// sealLate keeps the place, and tells of rows of which something was refused or
-// is not as they say.
+// sealLate stores the position, and reports rows of which something was refused
+// or differs.
 func (w *importer) sealLate(ctx context.Context, tx *db.Tx, lines []int64, out []outcome, first int) error {
 	st := w.afterLate(lines, out)
 	if err := w.run.Save(ctx, tx, st); err != nil {

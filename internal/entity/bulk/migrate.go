@@ -24,7 +24,7 @@ type migrationJob struct {
 	MigrationDraft
 }
 
-// migrationState is where a migration goes on.
+// migrationState is where a migration continues.
 type migrationState struct {
 	Place  *entity.Place `json:"place"`
 	Counts Counts        `json:"counts"`
@@ -152,7 +152,7 @@ func (m *migrator) note() string {
 }
 
 // after is the state once some twins of a page are stored, the ones with the
-// first of nids. next is where the list goes on after all.
+// first of nids. next is where the list continues after all.
 func (m *migrator) after(out []outcome, nids []int64, next *entity.Place) migrationState {
 	st := m.st
 	for _, o := range out {
@@ -232,8 +232,8 @@ func (m *migrator) check(ctx context.Context, q db.Querier, r *entity.Row) error
 	return m.s.cfg.Entities.Try(ctx, q, r, m.change)
 }
 
-// may wants the right to change a twin. Who may take it over may migrate it as
-// well.
+// may requires the right to change a twin. A caller who may take it over may
+// migrate it as well.
 func (m *migrator) may(ctx context.Context, q db.Querier, r *entity.Row) error {
 	if !web.CallerFrom(ctx).May("entities:transfer") {
 		return m.s.cfg.Entities.MayUpdate(ctx, q, r)

@@ -18,7 +18,7 @@ import (
 // maxRenames bounds what a draft names.
 const maxRenames = 100
 
-// MigrationDraft is what a migration is made from.
+// MigrationDraft describes a migration to make.
 type MigrationDraft struct {
 	From     string             `json:"from,omitzero" doc:"Only twins of this version; without it, of all older versions."`
 	To       string             `json:"to,omitzero" doc:"Version to migrate to; the newest published one by default." example:"1.0.0"`
@@ -81,8 +81,8 @@ func (d *MigrationDraft) defaults() (map[string]jsontext.Value, error) {
 	return m, err
 }
 
-// filling are the defaults of what the target requires, and those of the draft
-// in their place.
+// filling returns the defaults of what the target requires, replaced by those
+// of the draft.
 func (d *MigrationDraft) filling(target *protocol.Protocol) (map[string]jsontext.Value, error) {
 	own, err := d.defaults()
 	if err != nil {
@@ -100,8 +100,8 @@ func (d *MigrationDraft) filling(target *protocol.Protocol) (map[string]jsontext
 	return all, nil
 }
 
-// change is the merge patch that takes properties to the target. A property
-// that would take the place of another is a fault.
+// change is the merge patch that converts properties to the target. A property
+// that would replace another is a fault.
 func (d *MigrationDraft) change(target *protocol.Protocol, props map[string]jsontext.Value) (map[string]jsontext.Value, error) {
 	patch := map[string]jsontext.Value{}
 	var c fault.Checks

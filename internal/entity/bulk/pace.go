@@ -14,7 +14,7 @@ import (
 // then larger transactions are the better ones.
 const (
 	turn     = 3 * time.Millisecond   // of the store for one transaction while others write
-	alone    = 10 * time.Millisecond  // while nobody does
+	alone    = 10 * time.Millisecond  // while nobody writes
 	perSync  = 2                      // or so many times what a commit takes
 	maxTime  = 100 * time.Millisecond // the most, and the bound on PostgreSQL
 	workTime = 200 * time.Microsecond // of work between two rests
@@ -80,7 +80,7 @@ func (p *pace) bounds(left int) (steps int, limit time.Duration) {
 // firstSteps is how many steps are stored before it is known what they take.
 const firstSteps = 10
 
-// note tells what steps took in a transaction.
+// note records how long steps took in a transaction.
 func (p *pace) note(steps int, took time.Duration) {
 	p.mine.Add(1)
 	if steps == 0 {
@@ -105,7 +105,7 @@ func (p *pace) give(ctx context.Context, took time.Duration) {
 }
 
 // Rest is for work outside of transactions. Call it often: while others write
-// it lets them have the processor for half of the time.
+// it leaves them the processor for half of the time.
 func (p *pace) Rest(ctx context.Context) {
 	p.mu.Lock()
 	worked := time.Since(p.begun)

@@ -30,7 +30,7 @@ const (
 	previewCell    = 200 // characters
 )
 
-// Preview is what an import would make of a file.
+// Preview shows what an import would make of a file.
 type Preview struct {
 	Format  sheet.Format      `json:"format" enum:"csv,xlsx"`
 	Columns []PreviewColumn   `json:"columns" doc:"In the order of the file, the first when there are too many to show."`
@@ -49,8 +49,8 @@ type (
 // PreviewRow is a row of a file.
 type PreviewRow api.ImportRow
 
-// servePreview reads the beginning of a file. It is stored while it arrives, as
-// that of an import is, and removed with the answer.
+// servePreview reads the beginning of a file. It is stored while it arrives,
+// like that of an import, and removed after the answer.
 func (s *Service) servePreview(w http.ResponseWriter, r *http.Request) error {
 	in, err := web.Bind[importIn](r)
 	p, bad := in.job(r.Header.Get("Content-Type"))
@@ -175,7 +175,7 @@ func (v *Preview) read(in *sheet.Reader, left allowance) (blank int, cut bool, e
 	}
 }
 
-// previewCells are the first cells of a row, with what is wrong with them.
+// previewCells returns the first cells of a row, with their errors.
 func previewCells(columns []exchange.Column, rec sheet.Record) []Cell {
 	out := make([]Cell, len(columns))
 	texts := rec.Texts()
@@ -194,7 +194,7 @@ func previewCells(columns []exchange.Column, rec sheet.Record) []Cell {
 	return out
 }
 
-// mappingOf is what an import needs to be told about columns.
+// mappingOf is the mapping of columns that an import needs.
 func mappingOf(columns []PreviewColumn) map[string]string {
 	out := map[string]string{}
 	for _, c := range columns {
@@ -205,7 +205,7 @@ func mappingOf(columns []PreviewColumn) map[string]string {
 	return out
 }
 
-// notes say what is to be known about the columns of a file.
+// notes are remarks about the columns of a file.
 func (g *guesser) notes(columns []PreviewColumn) []PreviewNote {
 	by := map[string][]string{}
 	for i, c := range columns {

@@ -10,7 +10,7 @@ import (
 
 // How large the answer to a preview may be, in bytes of JSON.
 const (
-	maxPreview        = 255 << 10 // with what surrounds it, 256 KiB
+	maxPreview        = 255 << 10 // 256 KiB with what surrounds it
 	maxPreviewColumns = 128 << 10
 	maxPreviewNotes   = 24 << 10
 	maxPreviewRow     = 48 << 10
@@ -19,7 +19,7 @@ const (
 // allowance is how many bytes of an answer are left.
 type allowance int
 
-// take reports whether n bytes were left; then they are no more.
+// take reports whether n bytes were left, and takes them.
 func (a *allowance) take(n int) bool {
 	if n > int(*a) {
 		return false
@@ -28,7 +28,7 @@ func (a *allowance) take(n int) bool {
 	return true
 }
 
-// columns are the first columns of a file, and what the mapping says of them.
+// columns returns the first columns of a file, with their mapping.
 func (a *allowance) columns(all []PreviewColumn) []PreviewColumn {
 	own := allowance(maxPreviewColumns)
 	for i, c := range all {
@@ -91,7 +91,7 @@ func quoted(s string) int {
 	return n
 }
 
-// cutText is the beginning of a long cell, with a mark.
+// cutText truncates a long cell and marks it.
 func cutText(s string) string {
 	n := 0
 	for i := range s {

@@ -32,10 +32,10 @@ var fixed = []string{"did", "protocol", "protocolVersion", "relationships", "gro
 type row struct {
 	draft   entity.Draft
 	members map[string]jsontext.Value // of the draft, as the file has them
-	merge   []byte                    // with upsert, for a twin that is there already: what the file says of it
+	merge   []byte                    // with upsert, for an existing twin: what the file says about it
 
 	status entity.Status             // the file says of it; "" when it says none
-	said   map[string]jsontext.Value // what is not taken from a file, see uncarried
+	said   map[string]jsontext.Value // members that are not taken from a file, see uncarried
 	notes  []fault.Field             // warnings that are known before it is stored
 
 	targets []target      // what the cells of a table name
@@ -47,9 +47,9 @@ type row struct {
 	groups []string               // DIDs of groups that become part of it
 }
 
-// read gives the next record. A row of a table whose cells are all empty is
-// none: spreadsheets write such rows below the last one. blank is how many were
-// passed over.
+// read returns the next record. It skips rows of a table whose cells are all
+// empty, because spreadsheets write such rows below the last one. blank counts
+// them.
 func (p *importJob) read(in *sheet.Reader) (rec sheet.Record, blank int64, err error) {
 	for {
 		rec, err := in.Next()
@@ -138,8 +138,9 @@ func (r *row) mergeOf() ([]byte, error) {
 	return web.Encode(members)
 }
 
-// cleanRelations takes off relationships what only records have. Those that
-// the other end holds stay: whichever end comes later in the file makes them.
+// cleanRelations removes members of relationships that only records have.
+// Relationships that the other end holds stay: the end that comes later in the
+// file makes them.
 func cleanRelations(members map[string]jsontext.Value) error {
 	text, ok := members["relationships"]
 	if !ok || !strings.Contains(string(text), `"source"`) {
@@ -173,9 +174,9 @@ func under(pointer string, err error) error {
 	return &moved
 }
 
-// kinds tells a table what its columns hold: what the protocol says of a
-// property, or all protocols that declare it. Of what nobody declares a number
-// is one; exports write a text that looks like one as a JSON string.
+// kinds tells a table what its columns hold: what the protocol says about a
+// property, or all protocols that declare it. In an undeclared column a number
+// is a number; exports write a text that looks like one as a JSON string.
 func (s *Service) kinds(ctx context.Context, p *importJob) func(path string) string {
 	ws := web.CallerFrom(ctx).Workspace
 	return func(path string) string {

@@ -12,22 +12,23 @@ import (
 type twinPast struct {
 	Taken   bool   // there were some
 	Changed bool   // they have made or changed it, or may have
-	Said    uint64 // hash of what the last of them said; 0 when that is not known
+	Said    uint64 // hash of what the last of them said; 0 when unknown
 }
 
 // rehearsal is a row of a dry run.
 type rehearsal struct {
 	Draft *entity.Draft
-	Says  []byte // all that it says of a twin that is there
-	// Again is what becomes of a row that repeats the twin of earlier ones, which
+	Says  []byte // everything that it says about an existing twin
+	// Again is the outcome of a row that repeats the twin of earlier ones, which
 	// have changed it; same means that the last of them said the same. nil for a
 	// row that repeats none.
 	Again func(ctx context.Context, tx *db.Tx, same bool) (outcome, error)
 }
 
-// rehearse is a step of a dry run, which stores nothing that later rows find: it
-// notes what becomes of a twin. Where earlier rows were refused, or have changed
-// nothing, the step itself tells what becomes of one that repeats them.
+// rehearse is a step of a dry run, which stores nothing that later rows could
+// find: it records what happens to a twin. Where earlier rows were refused, or
+// have changed nothing, the step itself gives the outcome of one that repeats
+// them.
 func (n *takenNames) rehearse(r rehearsal, st step) step {
 	run := st.Run
 	var past *twinPast // as it was when the step ran first: it may run twice
@@ -55,14 +56,14 @@ func (n *takenNames) rehearse(r rehearsal, st step) step {
 	return st
 }
 
-// tell notes what a row of a draft has done to its twin, and what it says.
+// tell records what a row of a draft has done to its twin, and what it says.
 func (n *takenNames) tell(d *entity.Draft, changed bool, says []byte) {
 	for _, name := range namesOf(d) {
 		n.told[n.hash(name)] = twinPast{Taken: true, Changed: changed, Said: n.hashOf(says)}
 	}
 }
 
-// past tells what was done to the twin of a draft under any of its names.
+// past returns what was done to the twin of a draft under any of its names.
 func (n *takenNames) past(d *entity.Draft) twinPast {
 	var out twinPast
 	for _, name := range namesOf(d) {

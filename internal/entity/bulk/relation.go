@@ -46,8 +46,8 @@ func (t *target) fault(code, detail string) fault.Field {
 	return fault.Field{Pointer: t.column, Code: code, Detail: fmt.Sprintf("%q: %s", fault.Echo(t.value), detail)}
 }
 
-// readTargets takes the relationships of a row of a table apart. Those that are
-// one JSON text stay as they are.
+// readTargets parses the relationships of a row of a table. A single JSON text
+// does not change.
 func (p *importJob) readTargets(r *row) error {
 	v := r.members["relationships"]
 	if p.Format == sheet.NDJSON || v.Kind() != '{' {
@@ -199,8 +199,8 @@ func (p *importJob) inTable(f *fault.Error) *fault.Error {
 	return &told
 }
 
-// inColumns has a fault about the relationships of a row of a table name the
-// columns and what is in them: the row has no list of relationships.
+// inColumns makes a fault about the relationships of a row of a table name the
+// columns and their content, because the row has no list of relationships.
 func (r *row) inColumns(f *fault.Error) *fault.Error {
 	if f == nil || r == nil || len(r.targets) == 0 {
 		return f

@@ -8,7 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// repeat is what a dry run does for a row of whose twin earlier rows tell.
+// repeat is the step of a dry run for a row whose twin is in earlier rows.
 func (ca *carrier) repeat(ctx context.Context, row *row) (step, error) {
 	made, unmade := ca.make(ctx, row) // if those before are refused
 	if unmade != nil && exchange.Refusal(unmade) == nil {
@@ -22,7 +22,7 @@ func (ca *carrier) repeat(ctx context.Context, row *row) (step, error) {
 	})
 }
 
-// rehearse has a step tell the rows after what it does to its twin.
+// rehearse makes a step record for later rows what it does to its twin.
 func (ca *carrier) rehearse(st step, r *row, again func(context.Context, *db.Tx, bool) (outcome, error)) (step, error) {
 	edges, err := web.Encode(r.relations())
 	return ca.seen.rehearse(rehearsal{Draft: &r.draft, Says: append(edges, r.merge...), Again: again}, st), err

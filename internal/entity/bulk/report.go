@@ -14,10 +14,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// ReportRow is that of package api.
+// ReportRow is the type of package api.
 type ReportRow = api.TransferRow
 
-// readRow is a row of a report as it is stored.
+// readRow reads a stored row of a report.
 func readRow(r exchange.Row) (out ReportRow, err error) {
 	if err = json.Unmarshal([]byte(r.Data), &out); err != nil {
 		err = fmt.Errorf("read report row: %w", err)
@@ -25,8 +25,8 @@ func readRow(r exchange.Row) (out ReportRow, err error) {
 	return out, err
 }
 
-// resultRow is the stored form of an outcome. A DID that a dry run made up is
-// not told.
+// resultRow is the stored form of an outcome. It leaves out a DID that a dry
+// run made up.
 func resultRow(line int64, o outcome, dry bool) (exchange.Row, error) {
 	r := ReportRow{Line: line, OK: o.Err == nil, Action: o.Action, DID: o.DID, Warnings: exchange.Fields(o.Warnings)}
 	if dry && o.Action == created {
@@ -45,7 +45,7 @@ type reported struct {
 	Links ReportLinks `json:"links"`
 }
 
-// end gives a job its result, and its counts the last word: what was refused is
+// end sets the result of a job. The counts decide how it ends: a refused row is
 // not a success.
 func (c *Counts) end(r *job.Run, kind string) {
 	r.Tally(c.Done-c.Refused, c.Refused+c.Incomplete)
@@ -58,7 +58,8 @@ type Accepted struct {
 	Links AcceptedLinks `json:"links"`
 }
 
-// AcceptedLinks are those of the job, and of what it is the job of.
+// AcceptedLinks are the addresses of the job, and of its import, export or
+// migration.
 type AcceptedLinks struct {
 	job.Links
 	Rows string `json:"rows,omitzero" doc:"The result for every row of an import, or twin of a migration."`

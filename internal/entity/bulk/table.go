@@ -22,9 +22,8 @@ func columnRank(path string) int {
 	return len(columnOrder)
 }
 
-// tableRecord is a record without what nobody wants in a table: addresses, and
-// lists and objects that are empty. byRole gives relationships a column for each
-// role.
+// tableRecord is a record without what is not useful in a table: addresses, and
+// empty lists and objects. byRole gives relationships a column for each role.
 func tableRecord(body []byte, byRole bool) jsontext.Value {
 	dec := jsontext.NewDecoder(bytes.NewReader(body))
 	if _, err := dec.ReadToken(); err != nil {

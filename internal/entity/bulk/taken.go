@@ -15,8 +15,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// maxShared is how many different twins are told apart: a file may have a
-// million of them.
+// maxShared limits how many different twins are distinguished: a file may have
+// a million of them.
 const maxShared = 10_000
 
 // takenNames are the names that rows have taken, by their hash: a file may have a
@@ -67,7 +67,7 @@ func (n *takenNames) free(d *entity.Draft) {
 	}
 }
 
-// hashOf is the hash of what a row says, as twinPast has it.
+// hashOf is the hash of what a row says, for twinPast.
 func (n *takenNames) hashOf(says []byte) uint64 { return maphash.Bytes(n.seed, says) }
 
 // has reports whether a name is taken.
@@ -81,8 +81,8 @@ func (n *takenNames) note(d *entity.Draft, record []byte) error {
 	return n.keep(d, record, func(map[string]jsontext.Value) error { return nil })
 }
 
-// expect remembers what can be told of a twin whose relationships lead to
-// others that are not stored: not its status, but the project it will be in.
+// expect remembers what is known about a twin whose relationships lead to
+// others that are not stored: not its status, but its future project.
 func (n *takenNames) expect(d *entity.Draft, edges []entity.RelationDraft, record []byte) error {
 	return n.keep(d, record, func(members map[string]jsontext.Value) (err error) {
 		delete(members, "status")
@@ -113,8 +113,8 @@ func (n *takenNames) keep(d *entity.Draft, record []byte, change func(map[string
 	return err
 }
 
-// twin is what is remembered of the twin of a draft, with the members that are
-// in its Body; nil when nothing is.
+// twin is what is remembered about the twin of a draft, with the members in its
+// Body; nil for nothing.
 func (n *takenNames) twin(d *entity.Draft) *entity.Row {
 	for _, name := range namesOf(d) {
 		if twin := n.twins[n.hash(name)]; twin != nil {
@@ -155,7 +155,7 @@ func (n *takenNames) outline(all map[string]jsontext.Value) (*entity.Row, error)
 	return row, nil
 }
 
-// clash tells of names that earlier rows of the file have taken.
+// clash finds names that earlier rows of the file have taken.
 func (n *takenNames) clash(d *entity.Draft) *fault.Error {
 	var f *fault.Error
 	if d.DID != "" && n.has(d.DID) {
@@ -174,8 +174,8 @@ func (n *takenNames) clash(d *entity.Draft) *fault.Error {
 	return f
 }
 
-// withClash names all that is wrong with a row at once: what it is refused for,
-// and the names it may not have.
+// withClash names everything that is wrong with a row at once: why it is
+// refused, and the names it may not have.
 func withClash(f, clash *fault.Error) *fault.Error {
 	switch {
 	case f == nil:

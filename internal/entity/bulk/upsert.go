@@ -11,9 +11,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// prepare checks a row for a twin that is new, and makes ready to update one
-// that is not. What is there can change until the row is stored, by an earlier
-// row too: that looks again.
+// prepare checks a row for a new twin, and prepares the update of an existing
+// one. The state can change until the row is stored, even by an earlier row, so
+// storing checks again.
 func (ca *carrier) prepare(ctx context.Context, row *row) (step, *entity.Prepared, error) {
 	upsert := ca.p.Mode == modeUpsert
 	if upsert {
@@ -58,7 +58,7 @@ func (ca *carrier) create(ctx context.Context, tx *db.Tx, row *row, made *entity
 	case err == nil:
 		o.Revision, o.Bytes, o.Warnings = r.Revision, len(r.Body), row.warn(r.Body)
 	case ca.p.DryRun && ca.seen.pending(err, row.relations()):
-		blind := *row // what it will be is not known
+		blind := *row // its future content is not known
 		blind.status = ""
 		o.Warnings = blind.warn(made.Body())
 		return o, ca.seen.expect(&row.draft, row.relations(), made.Body())
@@ -71,7 +71,7 @@ func (ca *carrier) create(ctx context.Context, tx *db.Tx, row *row, made *entity
 	return o, err
 }
 
-// relations are the relationships of a row to twins that are there when it is stored.
+// relations are the relationships of a row to twins that exist when it is stored.
 func (r *row) relations() []entity.RelationDraft {
 	return slices.Concat(r.draft.Relationships, r.after)
 }
@@ -90,7 +90,7 @@ func (ca *carrier) upsert(ctx context.Context, tx *db.Tx, row *row, made *entity
 	}
 	o := outcome{DID: held.DID, Action: unchanged, Warnings: row.warnHeld(held)}
 	next := held
-	settled := held.Status == entity.StatusDeactivated // nobody changes what has ended
+	settled := held.Status == entity.StatusDeactivated // nobody changes an ended twin
 	if settled {
 		seen, err := ca.entities.See(ctx).Record(ctx, tx, held.Protocol, held.Body)
 		if err != nil {
@@ -119,8 +119,8 @@ func (ca *carrier) upsert(ctx context.Context, tx *db.Tx, row *row, made *entity
 	return o, nil
 }
 
-// warnHeld is warn for a twin that is there: an import leaves its status alone,
-// and all that is not taken from a file.
+// warnHeld is warn for an existing twin: an import does not change its status,
+// nor anything that is not taken from a file.
 func (r *row) warnHeld(held *entity.Row) []fault.Field {
 	out := *r
 	out.status = ""
@@ -132,14 +132,14 @@ func (r *row) warnHeld(held *entity.Row) []fault.Field {
 	return list
 }
 
-// says reports whether a row says nothing that is not so in a record, which is
-// that of a twin as far as the caller sees it: a guess must not be told right.
+// says reports whether a row says nothing that differs from a record, which is
+// the twin as far as the caller sees it: a right guess must not be confirmed.
 func (r *row) says(record []byte) bool {
 	doc, err := web.MergePatch(record, r.merge)
 	return err == nil && same(doc, record)
 }
 
-// relate adds a relationship to a twin unless it is there.
+// relate adds a relationship to a twin unless it exists.
 func (ca *carrier) relate(ctx context.Context, tx *db.Tx, held *entity.Row, d entity.RelationDraft) (bool, error) {
 	e, err := held.Entity()
 	if err != nil {
@@ -155,8 +155,8 @@ func (ca *carrier) relate(ctx context.Context, tx *db.Tx, held *entity.Row, d en
 	return err == nil, err
 }
 
-// held finds the twin a row is about: by its DID, else by a name another
-// system has for it. nil when there is none the caller may see.
+// held finds the twin a row is about: by its DID, else by an external id. nil
+// when there is none the caller may see.
 func (ca *carrier) held(ctx context.Context, q db.Querier, d *entity.Draft) (*entity.Row, error) {
 	id := d.DID
 	if id == "" {

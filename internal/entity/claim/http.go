@@ -103,7 +103,7 @@ func (s *Service) serveWithdraw(ctx context.Context, in *struct {
 	return s.Withdraw(ctx, in.ID, reason)
 }
 
-// place is where a list goes on.
+// place is where a list continues.
 type place struct {
 	Before int64 `json:"b"`
 }

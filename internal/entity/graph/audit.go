@@ -19,7 +19,7 @@ const (
 	maxAncestors  = 5_000 // twins the search for circles meets for each batch of 100
 )
 
-// Violation is a place where the store does not hold what it promises.
+// Violation is a place where the store breaks its promises.
 type Violation struct {
 	Rule    string `json:"rule" doc:"Which rule is broken." example:"organisation_without_group"`
 	Subject string `json:"subject" doc:"DID of the twin at which it shows."`
@@ -28,7 +28,7 @@ type Violation struct {
 	nid int64 // of the subject
 }
 
-// Report is what one call for invariants found.
+// Report is the result of one call for invariants.
 type Report struct {
 	OK         bool         `json:"ok" doc:"No rule is broken among the twins of this page."`
 	Checked    int          `json:"checked" doc:"How many twins this page has checked."`
@@ -38,7 +38,7 @@ type Report struct {
 	Page       web.PageInfo `json:"page"`
 }
 
-// auditPlace is where the audit goes on: after a twin, or among its edges.
+// auditPlace is where the audit continues: after a twin, or among its edges.
 type auditPlace struct {
 	Twin int64 `json:"t"`
 	Edge int64 `json:"e,omitzero"` // the last one looked at
@@ -59,15 +59,15 @@ type audit struct {
 	caller    web.Caller
 	limit     int
 	at        auditPlace
-	work      int   // what is left of maxAuditWork
+	work      int   // the rest of maxAuditWork
 	now       int64 // ms
 	auditBounds
 	report  Report
-	unknown []version // protocols of the batch that nobody had looked up
+	unknown []version // protocols of the batch that are not looked up yet
 }
 
-// invariants looks at up to limit twins of the caller's workspace after a
-// place, and returns the place where the next call goes on.
+// invariants checks up to limit twins of the caller's workspace after a place,
+// and returns the place where the next call continues.
 func (s *Service) invariants(ctx context.Context, from auditPlace, limit int) (Report, auditPlace, error) {
 	a := &audit{
 		db: s.cfg.DB, protocols: s.cfg.Protocols, caller: web.CallerFrom(ctx), limit: limit, at: from, work: maxAuditWork, now: s.cfg.Now().UnixMilli(), auditBounds: s.audit,
@@ -96,8 +96,9 @@ func (a *audit) left() int {
 	return a.limit - a.report.Checked
 }
 
-// step looks at one batch, or at more edges of a twin that has many. All it
-// compares is of one moment, so that nobody's work meanwhile looks like damage.
+// step checks one batch, or more edges of a twin that has many. Everything it
+// compares is from one moment, so that concurrent work does not look like
+// damage.
 func (a *audit) step(ctx context.Context) error {
 	ahead, err := versionsAfter(ctx, a.db, a.caller.Workspace, a.at.Twin, a.size())
 	if err != nil {
@@ -120,14 +121,14 @@ func (a *audit) step(ctx context.Context) error {
 		if err != nil || len(a.unknown) == 0 {
 			return err
 		}
-		// Twins came meanwhile, of protocols nobody had looked up.
+		// Meanwhile twins of other protocols were added.
 		ahead = a.unknown
 	}
 	return nil
 }
 
-// surprises is how often a batch begins anew because twins of other protocols
-// came while it did.
+// surprises is how often a batch starts over because twins of other protocols
+// were added meanwhile.
 const surprises = 4
 
 // version names a version of a protocol.

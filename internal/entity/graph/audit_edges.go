@@ -51,7 +51,7 @@ func (a *audit) joins(ctx context.Context, q db.Querier, b *batch) error {
 	return nil
 }
 
-// resume goes on with the edges of a twin.
+// resume continues with the edges of a twin.
 func (a *audit) resume(ctx context.Context, q db.Querier) error {
 	t := &audited{nid: a.at.Twin}
 	err := q.QueryRow(ctx, twinByNID, t.nid, a.caller.Workspace).Scan(&t.did, &t.domain, &t.project, &t.status)
@@ -64,7 +64,7 @@ func (a *audit) resume(ctx context.Context, q db.Querier) error {
 	return a.joinsOfOne(ctx, q, t)
 }
 
-// joinsOfOne looks at the edges of one twin from where the audit is. The place
+// joinsOfOne checks the edges of one twin from where the audit is. The place
 // stays open when the budget ends first.
 func (a *audit) joinsOfOne(ctx context.Context, q db.Querier, t *audited) error {
 	for a.edges > 0 && len(a.report.Violations) < maxViolations {
@@ -93,15 +93,15 @@ func (a *audit) joinsOfOne(ctx context.Context, q db.Querier, t *audited) error 
 	return nil
 }
 
-// judge holds an edge against the rules. What needs both ends is said at the
-// source; at the target only that the source is there.
+// judge checks an edge against the rules. Violations that involve both ends are
+// reported at the source; at the target only that the source exists.
 func (a *audit) judge(t *audited, j *joined) {
 	id := relationship.ID(j.nid)
 	if j.ws != a.caller.Workspace {
 		a.note(t, "edge_workspace", "The relationship "+id+" is of another workspace.")
 	}
 	switch {
-	case j.far == 0: // not held here, or not for whoever made it
+	case j.far == 0: // not held here, or hidden from its maker
 		rule, inverse, ok := relationship.Of(j.role)
 		switch {
 		case ok && !inverse:

@@ -17,7 +17,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
 )
 
-// audited is a twin as its columns tell of it.
+// audited is a twin according to its columns.
 type audited struct {
 	nid                               int64
 	did, kind, class, domain, project string
@@ -25,7 +25,7 @@ type audited struct {
 	status   entity.Status
 	revision int64
 	hash     []byte
-	before   []byte // hash of the revision before; nil when there is none
+	before   []byte // hash of the previous revision; nil when there is none
 	props    []prop // what the index should hold
 	misses   bool   // relationships, and its record says so
 	verified bool
@@ -58,7 +58,7 @@ type record struct {
 	judged
 }
 
-// judged is what a record says about its verification and what it has become.
+// judged is what a record says about its verification and its credentials.
 type judged struct {
 	Verification entity.Verification `json:"verification"`
 	Credentials  []entity.Credential `json:"verifiableCredential"`
@@ -85,7 +85,7 @@ func (b *batch) nids(keep func(*audited) bool) []int64 {
 
 func everyone(*audited) bool { return true }
 
-// read reads the next twins and checks each by itself. Bodies are not kept.
+// read reads the next twins and checks each alone. Bodies are not kept.
 func (b *batch) read(ctx context.Context, q db.Querier, size int) (n int, err error) {
 	var t audited
 	var body string
@@ -178,7 +178,7 @@ func (b *batch) expect(t *audited, values map[string]any) {
 	}
 }
 
-// history wants every earlier revision, once.
+// history requires every earlier revision, once.
 func (b *batch) history(ctx context.Context, q db.Querier) error {
 	found := map[int64][3]int64{}
 	var nid, n, first, last int64
@@ -199,7 +199,7 @@ func (b *batch) history(ctx context.Context, q db.Querier) error {
 	return err
 }
 
-// groups wants an active group in every organisation that is in use.
+// groups requires an active group in every organisation that is in use.
 func (b *batch) groups(ctx context.Context, q db.Querier) error {
 	for _, t := range b.twins {
 		if t.domain != "organisation" || t.status == entity.StatusDeactivated {
@@ -216,8 +216,8 @@ func (b *batch) groups(ctx context.Context, q db.Querier) error {
 	return nil
 }
 
-// parents wants those above active projects, assets, groups, claims and
-// credentials, those who verified claims, and no twin above itself.
+// parents requires the parents of active projects, assets, groups, claims and
+// credentials, the verifiers of claims, and that no twin is above itself.
 func (b *batch) parents(ctx context.Context, q db.Querier) error {
 	known, err := b.above(ctx, q, b.nids(everyone))
 	if err != nil {
@@ -238,8 +238,8 @@ func (b *batch) parents(ctx context.Context, q db.Querier) error {
 	return b.claims(ctx, q, known)
 }
 
-// roles wants the roles filled that the protocols of active twins require: by
-// twins that are in use, or by confirmed DIDs of others.
+// roles requires that the required roles of active twins are filled: by twins
+// in use, or by confirmed DIDs of others.
 func (b *batch) roles(ctx context.Context, q db.Querier) error {
 	for _, t := range b.twins {
 		p := b.known[t.version]
@@ -262,8 +262,8 @@ func (b *batch) roles(ctx context.Context, q db.Querier) error {
 	return nil
 }
 
-// claims wants every claim verified that has become an active credential, and
-// those that show a credential to show it as it is.
+// claims requires that every claim of an active credential is verified, and
+// that twins show a credential in its present state.
 func (b *batch) claims(ctx context.Context, q db.Querier, known *circles) error {
 	var nids []int64
 	for _, t := range b.twins {
@@ -304,7 +304,7 @@ func (b *batch) claims(ctx context.Context, q db.Querier, known *circles) error 
 	return nil
 }
 
-// once wants no claim to be counted in two credentials.
+// once requires that no claim is counted in two credentials.
 func (b *batch) once(ctx context.Context, q db.Querier) error {
 	nids := b.nids(func(t *audited) bool { return t.domain == "claim" })
 	if len(nids) == 0 {
@@ -329,7 +329,7 @@ func (b *batch) once(ctx context.Context, q db.Querier) error {
 	return nil
 }
 
-// misshows reports whether a record shows a credential as it is not.
+// misshows reports whether a record shows a credential wrongly.
 func (j judged) misshows(t *audited) bool {
 	return slices.ContainsFunc(j.Credentials, func(c entity.Credential) bool { return c.ID == t.did && c.Status != t.shown })
 }
@@ -383,8 +383,8 @@ func (b *batch) absent(t *audited, rule, detail string, cut bool) {
 	b.report.Violations = append(b.report.Violations, v)
 }
 
-// index wants a row for each indexed property. A row too many does no harm:
-// readers compare with the record.
+// index requires a row for each indexed property. A superfluous row does no
+// harm, because readers compare with the record.
 func (b *batch) index(ctx context.Context, q db.Querier) error {
 	var all []prop
 	for _, t := range b.twins {
@@ -410,7 +410,7 @@ func (a *audit) noted(nid int64, detail string) bool {
 	return slices.ContainsFunc(a.report.Violations, func(v Violation) bool { return v.nid == nid && v.Detail == detail })
 }
 
-// circles wants no twin to contain or generate itself.
+// circles requires that no twin contains or generates itself.
 func (b *batch) circles(known *circles) {
 	round := known.round()
 	for _, t := range b.twins {

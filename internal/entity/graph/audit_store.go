@@ -8,7 +8,7 @@ import (
 
 const (
 	selectVersions = `SELECT protocol, protocol_version FROM entities WHERE ws = $1 AND nid > $2 ORDER BY nid LIMIT $3`
-	// The hash before is that of the revision before, which the chain needs.
+	// The chain needs the hash of the previous revision.
 	selectAudited = `SELECT e.nid, e.did, e.type, e.class, e.domain_type, e.protocol, e.protocol_version, e.project, e.status, e.revision,
 			e.rev_hash, h.hash, e.body
 		FROM entities e LEFT JOIN entity_history h ON h.nid = e.nid AND h.revision = e.revision - 1
@@ -113,11 +113,11 @@ func scanJoined(rows db.Rows, err error, pattern joined) ([]joined, error) {
 	return all, err
 }
 
-// absentProps tells which of up to propsTogether rows the property index lacks.
+// absentProps finds which of up to propsTogether rows the property index lacks.
 func absentProps(ctx context.Context, q db.Querier, want []prop, note func(pid, nid int64)) error {
 	args := make([]any, 0, 3*propsTogether)
 	for i := range propsTogether {
-		p := want[min(i, len(want)-1)] // what is over repeats the last
+		p := want[min(i, len(want)-1)] // unused parameters repeat the last
 		args = append(args, p.pid, p.val, p.nid)
 	}
 	var pid, nid int64

@@ -12,7 +12,7 @@ import (
 // maxParents is how many edges one look for parents reads.
 const maxParents = 5_000
 
-// circles is what is known of who is above whom.
+// circles is what is known about who is above whom.
 type circles struct {
 	parents map[int64][]int64         // by contains and generates
 	words   map[int64]map[string]bool // by which twins are joined to parents they may rely on
@@ -79,9 +79,9 @@ func (c *circles) load(rows db.Rows, err error, nids []int64) (found []int64, _ 
 	return found, err
 }
 
-// relies reports whether a twin may rely on a parent of a status. A group stays
-// with its organisation and a claim with what produced it when those have gone,
-// and a claim that was verified stays so.
+// relies reports whether a twin may rely on a parent with a status. A group
+// remains with its organisation and a claim with its producer when those have
+// ended, and a verified claim stays verified.
 func relies(role string, status entity.Status, holds bool) bool {
 	switch role {
 	case relationship.Verifies:
@@ -109,8 +109,8 @@ func (c *circles) beyond(nid int64) bool {
 	return false
 }
 
-// round tells which twins are above themselves: the strongly connected ones,
-// by the algorithm of Tarjan.
+// round finds the twins that are above themselves: the strongly connected ones,
+// by Tarjan's algorithm.
 func (c *circles) round() map[int64]bool {
 	s := &search{circles: c, index: map[int64]int{}, low: map[int64]int{}, open: map[int64]bool{}, round: map[int64]bool{}}
 	for nid := range c.parents {

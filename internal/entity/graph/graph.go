@@ -62,7 +62,7 @@ func (d Direction) back() Direction {
 	return Both
 }
 
-// Filter says which edges count. The zero value takes all current ones.
+// Filter says which edges count. The zero value means all current ones.
 type Filter struct {
 	Roles []string  // any when empty
 	On    time.Time // only edges in force at this moment; any when zero
@@ -79,7 +79,7 @@ func (f Filter) takes(s *step) bool {
 	return (s.since == never || s.since <= on) && (s.until == never || on < s.until)
 }
 
-// Twin is a twin in a few words.
+// Twin is a short description of a twin.
 type Twin struct {
 	DID        string        `json:"did" example:"did:ixo:entity:175d7824ba25002e4ec206365e206236"`
 	Type       string        `json:"type,omitzero" example:"Device"`
@@ -96,10 +96,10 @@ type Node struct {
 	Depth int `json:"depth" doc:"Steps from the first twin."`
 }
 
-// Edge is that of package api.
+// Edge is the type of package api.
 type Edge = api.GraphEdge
 
-// Graph is what a walk found. Nodes stand in the order they were found: the
+// Graph is the result of a walk. Nodes are in the order they were found: the
 // first twin, then those one step away, and so on.
 type Graph struct {
 	Root      string `json:"root" doc:"DID of the first twin."`
@@ -148,7 +148,7 @@ func moment(ms int64) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// vertex is what is read of a twin.
+// vertex is the part of a twin that is read.
 type vertex struct {
 	Twin
 	nid      int64

@@ -79,9 +79,9 @@ func mlPairs(pairs ...mlData) []mlData {
 	return kept
 }
 
-// GraphML renders a graph as GraphML. The ids of nodes are numbers, for an id
-// there may hold no slash; the DID is among their data. Characters that XML
-// cannot carry become U+FFFD.
+// GraphML renders a graph as GraphML. The ids of nodes are numbers, because an
+// id there may not contain a slash; the DID is among their data. Characters
+// that XML cannot carry become U+FFFD.
 func (g *Graph) GraphML() ([]byte, error) {
 	doc := mlDocument{Space: "http://graphml.graphdrawing.org/xmlns", Keys: mlKeys(), Graph: mlGraph{
 		ID: "subgraph", Default: "directed", Nodes: make([]mlNode, len(g.Nodes)), Edges: make([]mlEdge, len(g.Edges)),

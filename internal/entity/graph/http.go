@@ -62,7 +62,7 @@ type filterIn struct {
 	On string `query:"on" doc:"A date or time: only relationships in force then." example:"2026-07-01"`
 }
 
-// words reads roles: each with the stored word it stands for.
+// words converts roles to their stored words.
 func words(c *fault.Checks, pointer, text string) []string {
 	if text == "" {
 		return nil
@@ -99,7 +99,7 @@ func (in filterIn) moment(c *fault.Checks) time.Time {
 	return time.Time{}
 }
 
-// oneOf notes a value that is not among those allowed; the first stands for none.
+// oneOf notes a value that is not among those allowed; the first means none.
 func oneOf[T ~string](c *fault.Checks, pointer string, v T, allowed ...T) T {
 	if v == "" {
 		return allowed[0]

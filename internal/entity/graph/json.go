@@ -10,9 +10,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// JSON renders a graph as web.Encode does, at a fifth of its cost: with that
-// the rendering of a large graph would take longer than reading it. A test
-// holds the two together.
+// JSON renders a graph as web.Encode does, at a fifth of its cost; otherwise
+// rendering a large graph would take longer than reading it. A test compares
+// the two.
 func (g *Graph) JSON() ([]byte, error) {
 	w := writer{b: make([]byte, 0, 200+200*len(g.Nodes)+220*len(g.Edges))}
 	w.raw(`{"root":`)

@@ -10,8 +10,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// vocabulary is the beginning of all names that JSON-LD exports use for what
-// is ours. Nothing is fetched to read them: the context is in the document.
+// vocabulary is the prefix of our own names in JSON-LD exports. Reading them
+// fetches nothing: the context is in the document.
 const vocabulary = "urn:hearth:"
 
 // ldContext explains the members of the export.
@@ -41,7 +41,7 @@ type ldDocument struct {
 	Graph   []any          `json:"@graph"`
 }
 
-// ldSubgraph tells of the export itself.
+// ldSubgraph describes the export itself.
 type ldSubgraph struct {
 	Type      string `json:"@type"`
 	Root      string `json:"root"`
@@ -80,7 +80,7 @@ type ldEdge struct {
 func roleIRI(role string) string { return vocabulary + "role:" + url.PathEscape(role) }
 
 // JSONLD renders a graph as a JSON-LD 1.1 document. The ids are the DIDs. An
-// edge is there twice: as a statement about its source, and as a Relationship
+// edge appears twice: as a statement about its source, and as a Relationship
 // with its times.
 func (g *Graph) JSONLD() ([]byte, error) {
 	doc := ldDocument{Context: jsontext.Value(ldContext), Graph: make([]any, 0, 1+len(g.Nodes)+len(g.Edges))}

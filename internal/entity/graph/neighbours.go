@@ -13,7 +13,7 @@ type Neighbour struct {
 	Node      Twin      `json:"node" doc:"The other twin."`
 }
 
-// Ask is a question for the neighbours of a twin.
+// Ask is a query for the neighbours of a twin.
 type Ask struct {
 	DID        string
 	Direction  Direction
@@ -22,7 +22,7 @@ type Ask struct {
 	Limit      int
 }
 
-// Position is where a list of neighbours goes on: after the edge numbered
+// Position is where a list of neighbours continues: after the edge numbered
 // After, among the incoming edges when In.
 type Position struct {
 	After int64 `json:"a"`
@@ -104,8 +104,8 @@ func (l *lister) plain() bool {
 	return len(l.filter.Roles) == 0 && l.filter.On.IsZero() && l.k.DomainType == "" && len(l.caller.Projects) == 0
 }
 
-// take adds edges to the page. It returns false at the first one that has no
-// place in it or may not be looked at any more.
+// take adds edges to the page. It returns false at the first one that does not
+// fit or exceeds the budget.
 func (l *lister) take(ctx context.Context, steps []step) (bool, error) {
 	for i := range steps {
 		s := &steps[i]

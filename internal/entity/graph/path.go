@@ -7,7 +7,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// Way is a question for the path between two twins.
+// Way is a query for the path between two twins.
 type Way struct {
 	From, To  string // DIDs
 	MaxDepth  int    // edges at most

@@ -12,9 +12,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// maxTogether is how many edges the twins of one chunk may have and still be
-// read with one statement. Past it each twin is read by itself, oldest edge
-// first, so that a hub costs no more than is wanted of it.
+// maxTogether limits the edges of a chunk of twins that are read with one
+// statement. Beyond it each twin is read separately, oldest edge first, so that
+// a hub costs no more than is needed of it.
 const maxTogether = 2_000
 
 // reader reads edges and twins for one request and keeps its budget.

@@ -16,8 +16,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// chunk is how many twins one statement asks for. Places that are not needed
-// hold nobody, a number no twin has (0 is the target of external edges).
+// chunk is how many twins one statement asks for. Unused parameters are a
+// number that no twin has (0 is the target of external edges).
 const (
 	chunk  = 100
 	nobody = -1
@@ -30,11 +30,11 @@ const (
 		$61, $62, $63, $64, $65, $66, $67, $68, $69, $70, $71, $72, $73, $74, $75, $76, $77, $78, $79, $80,
 		$81, $82, $83, $84, $85, $86, $87, $88, $89, $90, $91, $92, $93, $94, $95, $96, $97, $98, $99, $100`
 
-	// A time that is not set comes as never, and the words of a twin as one
-	// text: fewer and plainer values for each row, half the cost of reading
-	// them one by one. None of the first six words can hold a space, and the
-	// length tells the type from the name, which may hold anything. The twin
-	// at the other end that is not held here gives its DID alone.
+	// An unset time is returned as never, and the words of a twin as one text:
+	// fewer and simpler values per row, at half the cost. None of the first six
+	// words can contain a space, and the length separates the type from the
+	// name, which may contain anything. For a twin at the other end that is not
+	// held here only the DID is returned.
 	twinWords = `concat_ws(' ', did, class, domain_type, status, protocol, project, length(type), type || name)`
 	stepTimes = `r.role, coalesce(r.since, -62135596800000), coalesce(r.until, -62135596800000)`
 	farOut    = `r.nid, r.dst, ` + stepTimes + `, concat_ws(' ', coalesce(e.did, r.dst_did), e.class, e.domain_type, e.status, e.protocol, e.project, length(e.type), e.type || e.name)`
@@ -152,7 +152,7 @@ func places(nids []int64, more ...any) []any {
 }
 
 // scanSteps reads all rows into steps and closes them. Statements for one twin
-// do not tell which it is: it is in the pattern.
+// do not return its number: it is in the pattern.
 func scanSteps(rows db.Rows, err error, pattern step, steps []step) ([]step, error) {
 	s := pattern
 	dest := []any{&s.near, &s.nid, &s.far, &s.role, &s.since, &s.until, &s.words}

@@ -6,7 +6,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// Walk is a question for a subgraph.
+// Walk is a query for a subgraph.
 type Walk struct {
 	Root      string // DID of the first twin
 	Depth     int    // steps away from it at most
@@ -18,7 +18,7 @@ type Walk struct {
 // Subgraph walks breadth first from a twin. The answer holds the twins found
 // until a bound stopped the walk, and the edges taken between them; edges
 // between two twins at the greatest depth are not looked for. Twins that are
-// not held here are ends, as nothing is known beyond them. The fault is
+// not held here are ends, because nothing is known beyond them. The fault is
 // ENTITY_NOT_FOUND.
 func (s *Service) Subgraph(ctx context.Context, k Walk) (*Graph, error) {
 	var g *Graph
@@ -79,7 +79,7 @@ func (w *walker) run(ctx context.Context, root int64) error {
 func (w *walker) room() int { return w.k.Limit - len(w.graph.Nodes) + 1 }
 
 // take adds edges and the twins they lead to. It returns false at the first
-// twin that does not fit any more.
+// twin that no longer fits.
 func (w *walker) take(ctx context.Context, steps []step) (bool, error) {
 	for i := range steps {
 		s := &steps[i]
@@ -116,8 +116,8 @@ func (w *walker) reach(ctx context.Context, s *step) (place int, fits bool, err 
 	return place, fits, nil
 }
 
-// add gives a twin its place. One that an older edge names as not held here
-// and that is held by now takes the place it has.
+// add gives a twin its place. A twin that was not held here according to an
+// older edge, and is held by now, keeps its place.
 func (w *walker) add(t Twin) (place int, fits bool) {
 	if place, ok := w.external[t.DID]; ok {
 		if !t.External {

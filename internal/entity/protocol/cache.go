@@ -4,7 +4,7 @@ import "github.com/hearth-dmrv/hearth/internal/cache"
 
 const (
 	maxCached  = 64 << 20 // bytes of records and schemas in the cache, about
-	cachedBase = 4 << 10  // what a protocol weighs besides
+	cachedBase = 4 << 10  // what else a protocol weighs
 	maxAnswers = 4096     // cached answers for filters
 )
 
@@ -12,7 +12,7 @@ const (
 // when none is named.
 type cacheKey struct{ ws, did, version string }
 
-// question is what was asked for: a property, a class, or a protocol.
+// question is the key of a cached answer: a property, a class, or a protocol.
 type question struct{ kind, name string }
 
 type answer struct {

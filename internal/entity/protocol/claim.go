@@ -20,18 +20,18 @@ const (
 	maxReasons = 100
 )
 
-// ClaimRule is how claims of a type are verified: what is obeyed of the member
-// verification of a claim type. Somebody who controls an oracle gives the verdict, as far
-// as the rubric leaves it to people; for what the server does by itself see ClaimForm, for
-// precision FindPrecision.
+// ClaimRule is how claims of a type are verified, from the member verification of a claim
+// type. A controller of an oracle gives the verdict, where the rubric leaves it to
+// people; ClaimForm describes what the server does automatically, FindPrecision the
+// precision.
 type ClaimRule struct {
-	Oracles []string // DIDs of those who may; nil: any
-	Quorum  int      // how many of them must agree; 0: nobody asks who speaks for an oracle
+	Oracles []string // DIDs of the allowed oracles; nil: any
+	Quorum  int      // how many of them must agree; 0: an oracle is not required
 	Reasons []string // what a verdict may give as its reason; nil: anything
 }
 
-// verification is the member of that name. Its members are read one by one: what was
-// published before they were checked is used as far as it can be.
+// verification is the member of that name. Its members are read one by one, because
+// protocols published before they were checked must work as far as possible.
 type verification struct {
 	Mode    jsontext.Value `json:"mode"`
 	Rubric  jsontext.Value `json:"rubric"`
@@ -42,9 +42,8 @@ type verification struct {
 	Precision jsontext.Value `json:"precision"`
 }
 
-// FindClaimRule reads the rule of a type of claims off the member claimTypes. names are
-// all types there are; without any, whoever wrote the protocol has not decided
-// about claims.
+// FindClaimRule reads the rule of a type of claims from the member claimTypes. names
+// are all types; without any, the protocol does not decide about claims.
 func FindClaimRule(claimTypes jsontext.Value, name string) (r ClaimRule, known bool, names []string) {
 	var types map[string]jsontext.Value
 	if !given(claimTypes) || json.Unmarshal(claimTypes, &types) != nil {
@@ -72,8 +71,8 @@ func FindClaimRule(claimTypes jsontext.Value, name string) (r ClaimRule, known b
 	return r, true, names
 }
 
-// SpellClaimType is the name of a type of claims as a protocol spells it: nobody claims
-// the same again in capitals. It is the name itself where there is no such type.
+// SpellClaimType is the name of a type of claims in the protocol's spelling, so that
+// nobody claims the same again in capitals. An unknown name does not change.
 func SpellClaimType(claimTypes jsontext.Value, name string) string {
 	var types map[string]jsontext.Value
 	if !given(claimTypes) || json.Unmarshal(claimTypes, &types) != nil || types[name] != nil {
@@ -87,7 +86,7 @@ func SpellClaimType(claimTypes jsontext.Value, name string) string {
 	return name
 }
 
-// And is both rules at once.
+// And combines both rules.
 func (r ClaimRule) And(o ClaimRule) ClaimRule {
 	return ClaimRule{Oracles: inBoth(r.Oracles, o.Oracles), Quorum: max(r.Quorum, o.Quorum), Reasons: inBoth(r.Reasons, o.Reasons)}
 }
@@ -155,7 +154,7 @@ func senseOracles(v jsontext.Value, quorum int, at string, c *fault.Checks) {
 		var id string
 		here := fmt.Sprintf("%s/oracles/%d", at, i)
 		if v.Kind() == '"' {
-			_ = json.Unmarshal(v, &id) // what is no text is no DID
+			_ = json.Unmarshal(v, &id) // anything but a text is not a DID
 		}
 		if !did.Valid(id) {
 			c.Add(here, "invalid", "The value must be a DID.")
@@ -186,8 +185,8 @@ func senseReasons(v jsontext.Value, at string, c *fault.Checks) {
 	}
 }
 
-// ClaimForm is what a protocol says about claims of a type beside how they are
-// verified.
+// ClaimForm is what a protocol says about claims of a type besides their
+// verification.
 type ClaimForm struct {
 	Unique     []string // members of a claim's properties of which no two claims have the same
 	Aggregates bool     // one may sum other claims of the type
@@ -211,7 +210,7 @@ const (
 // maxUnique is how many members a dedupeKey names.
 const maxUnique = 10
 
-// FindClaimForm reads the form of a type of claims off the member claimTypes.
+// FindClaimForm reads the form of a type of claims from the member claimTypes.
 func FindClaimForm(claimTypes jsontext.Value, name string) (out ClaimForm) {
 	var types map[string]jsontext.Value
 	var f claimForm

@@ -25,8 +25,7 @@ var roleName = regexp.MustCompile(`^[a-z][A-Za-z0-9_-]{0,63}$`)
 // is any twin.
 const anyEntity = "Entity"
 
-// classNames are the known class names and the role in the domain model each
-// of them stands for.
+// classNames maps the known class names to their roles in the domain model.
 func classNames() map[string]string {
 	return map[string]string{
 		"OracleEntity": "oracle", "OrganisationEntity": "organisation", "ProjectEntity": "project", "AssetEntity": "asset",
@@ -35,7 +34,7 @@ func classNames() map[string]string {
 	}
 }
 
-// NormalClass is a class name in the spelling names are compared in:
+// NormalClass is a class name in the spelling for comparisons:
 // OrganizationEntity and OrganisationEntity are one class.
 func NormalClass(name string) string {
 	if name == "OrganizationEntity" {
@@ -44,9 +43,9 @@ func NormalClass(name string) string {
 	return name
 }
 
-// FitsClass reports whether a twin of a role in the domain model and a canonical
-// class is of the class a relationship asks for. A device is an asset too. For
-// the DID of a protocol it is false: ask Protocol.Extends.
+// FitsClass reports whether a twin with a role in the domain model and a
+// canonical class belongs to the class that a relationship requires. A device is
+// an asset too. For the DID of a protocol it is false: use Protocol.Extends.
 func FitsClass(className, domainType, class string) bool {
 	switch NormalClass(className) {
 	case anyEntity:
@@ -77,7 +76,7 @@ func FitsClass(className, domainType, class string) bool {
 	return false
 }
 
-// isClass reports whether a text may stand for the class of a relationship.
+// isClass reports whether a text can be the class of a relationship.
 func isClass(name string) bool {
 	if _, ok := classNames()[NormalClass(name)]; ok {
 		return true
@@ -111,7 +110,7 @@ func domainTypeOf(class string) string {
 
 func classes() []string { return []string{"physical", "cognitive", "system", "oracle"} }
 
-// DomainTypes are the roles in the domain model there are.
+// DomainTypes lists the roles in the domain model.
 func DomainTypes() []string {
 	return []string{"organisation", "group", "project", "asset", "device", "household", "person", "oracle", "system", "claim", "credential", "thing"}
 }

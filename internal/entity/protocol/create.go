@@ -47,7 +47,7 @@ func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[*Record], erro
 	}
 	nid := s.db.NewNID()
 	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Record], error) {
-		// Two who count at once would both find room.
+		// Otherwise two creations at once would both find room.
 		if err := s.events.TakeTurn(ctx, tx, ws); err != nil {
 			return none, err
 		}
@@ -229,7 +229,7 @@ func (s *Service) Update(ctx context.Context, id, version, ifMatch string, patch
 	return web.Reply[*Record]{Value: r, Raw: body, ETag: web.ETag(r.Revision)}, nil
 }
 
-// replace stores an edition over old, unless somebody was there first.
+// replace stores an edition over old, unless another change was first.
 func replace(ctx context.Context, tx *db.Tx, old *Record, e edition) error {
 	if _, err := lock(ctx, tx, e.ws, e.r.DID, e.r.Updated.UnixMilli()); err != nil {
 		return err
@@ -241,7 +241,7 @@ func replace(ctx context.Context, tx *db.Tx, old *Record, e edition) error {
 	return lost(ctx, tx, e.ws, old)
 }
 
-// lost says why a version is no longer what was read.
+// lost says why a version has changed since it was read.
 func lost(ctx context.Context, tx *db.Tx, ws string, old *Record) error {
 	now, _, err := find(ctx, tx, ws, old.DID, old.Version)
 	switch {

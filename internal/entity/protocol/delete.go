@@ -8,9 +8,9 @@ import (
 )
 
 // Delete removes a draft: version, or the newest draft when it is empty. A
-// protocol without a version is gone. No twin is made from a draft, so none
-// can miss it. Faults: PROTOCOL_NOT_FOUND, PROTOCOL_PUBLISHED, PROTOCOL_CHANGED
-// and those of web.CheckMatch.
+// protocol without a version is removed. No twin is made from a draft, so none
+// depends on it. Faults: PROTOCOL_NOT_FOUND, PROTOCOL_PUBLISHED,
+// PROTOCOL_CHANGED and those of web.CheckMatch.
 func (s *Service) Delete(ctx context.Context, id, version, ifMatch string) (*Record, error) {
 	ws, err := writer(ctx)
 	if err != nil {

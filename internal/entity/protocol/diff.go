@@ -14,7 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Diff is what changed between two versions, with all they inherit.
+// Diff is what changed between two versions, including what they inherit.
 type Diff struct {
 	DID        string         `json:"did"`
 	From       string         `json:"from" example:"1.0.0"`

@@ -17,7 +17,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Draft is what a version is made from.
+// Draft describes a version to make.
 type Draft struct {
 	DID         string `json:"did,omitzero" doc:"A DID of your own; one is made without it." example:"did:ixo:protocol/my-stove"`
 	Type        string `json:"type" enum:"Protocol" doc:"The constant Protocol."`
@@ -27,8 +27,8 @@ type Draft struct {
 	Content
 }
 
-// check notes all that is wrong with the members that need no parsing; compile
-// sees to the rest.
+// check notes everything that is wrong with the members that need no parsing;
+// compile checks the rest.
 func (d *Draft) check(c *fault.Checks) {
 	if d.Type != "Protocol" {
 		c.Add("/type", "not_allowed", "The value must be Protocol.")
@@ -47,7 +47,7 @@ func (d *Draft) check(c *fault.Checks) {
 	d.Content.check(c)
 }
 
-// null takes away what was given as null: it says the same as nothing.
+// null removes members given as null, which mean the same as missing ones.
 func (k *Content) null() {
 	for _, v := range []*jsontext.Value{
 		&k.Properties.Value, &k.Relationships.Value, &k.Services.Value, &k.ClaimTypes.Value, &k.CredentialTypes.Value,
@@ -88,7 +88,7 @@ func (k *Content) check(c *fault.Checks) {
 	k.checkExtras(c)
 }
 
-// checkExtras looks at the members that are kept as they are.
+// checkExtras checks the members that are stored unchanged.
 func (k *Content) checkExtras(c *fault.Checks) {
 	for _, e := range []struct {
 		at   string
@@ -169,7 +169,7 @@ func (r *Record) hash() (string, error) {
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
 
-// render fills what follows from the rest and gives the record as it is sent.
+// render fills in derived members and returns the record as it is sent.
 func (r *Record) render() ([]byte, error) {
 	sum, err := r.hash()
 	if err != nil {

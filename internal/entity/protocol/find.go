@@ -10,8 +10,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// Find gives a protocol of a workspace, or a shipped one, that twins may be
-// made from. Without a version it is the newest published one, a deprecated
+// Find returns a protocol of a workspace, or a bundled one, that twins may be
+// made from. Without a version it is the newest published one, or a deprecated
 // one when there is no other. Faults: PROTOCOL_NOT_FOUND,
 // PROTOCOL_NOT_PUBLISHED, PROTOCOL_VERSION_RETIRED.
 func (fd *finder) Find(ctx context.Context, ws, id, version string) (*Protocol, error) {
@@ -42,15 +42,15 @@ func (fd *finder) FindAny(ctx context.Context, ws, id, version string) (*Protoco
 	return fd.FindAnyIn(ctx, fd.db, ws, id, version)
 }
 
-// FindAnyIn is FindAny inside a transaction: what is not kept it reads through
-// q, and so needs no second connection. It does not keep what it has read
-// there: read what many will need with FindAny before.
+// FindAnyIn is FindAny inside a transaction: it reads through q what is not
+// cached, and so needs no second connection. It does not cache what it has read
+// there: first read what many will need with FindAny.
 func (fd *finder) FindAnyIn(ctx context.Context, q db.Querier, ws, id, version string) (*Protocol, error) {
 	return fd.load(ctx, q, cacheKey{ws, id, version}, 0)
 }
 
-// keeps reports whether what is read through q is kept. Only what the store
-// itself tells is: a transaction may see what is never stored, or is no more.
+// keeps reports whether data read through q may be cached. Only data from the
+// store itself may: a transaction may see what is never stored, or no longer.
 func (fd *finder) keeps(q db.Querier) bool { return q == db.Querier(fd.db) }
 
 // load finds, compiles and keeps a version. level counts the descendants that
@@ -141,8 +141,8 @@ func notFound() error {
 	return fault.New(fault.NotFound, "PROTOCOL_NOT_FOUND", "No protocol has this DID and version.")
 }
 
-// At adds to a fault of Find and its like where the protocol was named, and which
-// one that was. Other errors stay as they are.
+// At adds to a fault of Find and similar functions where the protocol was named,
+// and which one. Other errors do not change.
 func At(err error, pointer, id, version string) error {
 	f := fault.As(err)
 	if f == nil || len(f.Fields) > 0 {
@@ -173,8 +173,7 @@ type Declared struct {
 	Indexed  bool   // in every version whose twins can have it
 }
 
-// Cell is what a cell of a table holds for a declared type; "" when nobody
-// knows.
+// Cell is what a cell of a table holds for a declared type; "" when unknown.
 func Cell(kind string) string { return schema.Cell(kind) }
 
 // Declaring lists the protocols of a workspace, shipped ones too, of which a
@@ -235,8 +234,8 @@ func (fd *finder) OfClass(ctx context.Context, ws, class string) ([]string, erro
 	return dids, nil
 }
 
-// Holds reports whether a DID is that of a protocol of a workspace, in any state,
-// or of a shipped one. It is cheap: the DIDs are few and kept.
+// Holds reports whether a DID belongs to a protocol of a workspace, in any state,
+// or to a bundled one. It is cheap: the DIDs are few and cached.
 func (fd *finder) Holds(ctx context.Context, ws, id string) (bool, error) {
 	if shipped().has(id) {
 		return true, nil

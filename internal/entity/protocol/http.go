@@ -159,8 +159,8 @@ func (h handlers) serveGet(ctx context.Context, in *struct {
 	return h.service.Get(ctx, in.DID, in.Version, in.View != "")
 }
 
-// Patch is a change of a draft. It documents the body; the raw bytes are what
-// is merged.
+// Patch is a change of a draft. It documents the body; the raw bytes are
+// merged.
 type Patch struct {
 	Name        *string `json:"name,omitzero"`
 	Description *string `json:"description,omitzero"`
@@ -204,8 +204,8 @@ func (h handlers) serveVersions(ctx context.Context, in *struct {
 	return &VersionList{DID: in.DID, Items: items}, nil
 }
 
-// Next is a new version: its number and what differs from the newest. It
-// documents the body; the raw bytes are what is merged.
+// Next is a new version: its number and its differences from the newest. It
+// documents the body; the raw bytes are merged.
 type Next struct {
 	Version string `json:"version" doc:"Must be greater than the newest." example:"2.0.0"`
 	Patch
@@ -220,7 +220,7 @@ func (h handlers) serveNext(ctx context.Context, in *struct {
 	return h.service.AddVersion(ctx, in.DID, in.RawBody)
 }
 
-// moveInput is that of the routes that change a status.
+// moveInput is the input of the routes that change a status.
 type moveInput struct {
 	DID     string `path:"did" doc:"DID of the protocol."`
 	IfMatch string `header:"If-Match" doc:"ETag of the version you have read; not needed."`

@@ -13,7 +13,7 @@ import (
 )
 
 // inherit merges a version with the protocol it extends. Its own members win;
-// what it requires and what is personal is added to what the parent says.
+// its requirements and personal properties are added to the parent's.
 func (p *Protocol) inherit(own map[string]*schema.Property, roles []Role, parent *Protocol) {
 	p.eff = p.Content
 	p.set = schema.Set{Properties: own, Required: slices.Clone(p.Content.Required)}
@@ -28,7 +28,7 @@ func (p *Protocol) inherit(own map[string]*schema.Property, roles []Role, parent
 		p.roles = mergeRoles(roles, parent.roles)
 		p.set.Required = append(p.set.Required, parent.set.Required...)
 		for _, ix := range parent.indexed {
-			if own[ix.Name] == nil { // one declared anew says for itself
+			if own[ix.Name] == nil { // a redeclared property stands alone
 				indexed = append(indexed, ix.Name)
 			}
 		}
@@ -83,8 +83,7 @@ func mergeRoles(own, parent []Role) []Role {
 	return out
 }
 
-// mergeContent is the child's content with what it does not say itself taken
-// from the parent's.
+// mergeContent is the child's content, completed from the parent's.
 func mergeContent(child, parent Content) Content {
 	out := child
 	if out.Class == "" && out.DomainType == "" {
@@ -138,7 +137,7 @@ func mergeObjects(child, parent Object) Object {
 	return Object{out}
 }
 
-// Effective is the record with all it inherits.
+// Effective is the record including everything it inherits.
 func (p *Protocol) Effective() Record {
 	r := p.Record
 	r.Content = p.eff

@@ -8,7 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Names tells what the protocols among some DIDs are called: nothing without
+// Names returns the names of the protocols among some DIDs: none without
 // protocols:read.
 func (s *Service) Names(ctx context.Context, ids []string) ([]api.Name, error) {
 	c := web.CallerFrom(ctx)

@@ -7,10 +7,10 @@ import (
 )
 
 // Personal lists the properties of a protocol that are personal data: those
-// that any version of it, once published, marks as such. A mark that came late
-// so covers the twins of earlier versions and their history too, and one that
-// was taken back does not show what was told under it. Sorted; do not change
-// it. q is the store, or the transaction it is needed in. The fault is
+// that any version of it, once published, marks as such. So a later mark covers
+// the twins of earlier versions and their history too, and a withdrawn mark
+// does not expose what was stored under it. Sorted; do not change it. q is the
+// store, or the transaction in which it is needed. The fault is
 // PROTOCOL_NOT_FOUND.
 func (fd *finder) Personal(ctx context.Context, q db.Querier, ws, id string) ([]string, error) {
 	if p := shipped().find(id, ""); p != nil {

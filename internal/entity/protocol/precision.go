@@ -11,9 +11,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// Precision is how precise the figures have to be that claims of a type rest on,
-// and what stands in for one that is not: the member precision of its
-// verification. Surveys whose methodology is the protocol take it over.
+// Precision is the required precision of the figures behind claims of a type,
+// and what replaces an imprecise one: the member precision of its verification.
+// Surveys whose methodology is the protocol adopt it.
 type Precision struct {
 	Confidence    float64 `json:"confidence"`
 	Precision     float64 `json:"precision"`     // relative
@@ -24,8 +24,8 @@ type Precision struct {
 	Limit         float64 `json:"limit"`         // the relative precision beyond which no bound stands in
 }
 
-// FindPrecision reads the precision of a type of claims, or of the only one that
-// has any when it is not named. names are all types that have one.
+// FindPrecision reads the precision of a type of claims, or without a name of
+// the only type that has any. names are all types that have one.
 func FindPrecision(claimTypes jsontext.Value, name string) (found *Precision, names []string) {
 	var types map[string]struct {
 		Verification struct {

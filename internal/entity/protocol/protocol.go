@@ -27,7 +27,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/rql"
 )
 
-// Status is where a version stands in its life.
+// Status is the stage of a version's life.
 type Status string
 
 // The statuses. Twins are made from published and deprecated versions only.
@@ -35,10 +35,10 @@ const (
 	StatusDraft      Status = "draft"
 	StatusPublished  Status = "published"
 	StatusDeprecated Status = "deprecated" // still usable, but there is something better
-	StatusRetired    Status = "retired"    // final; twins made from it stay as they are
+	StatusRetired    Status = "retired"    // final; twins made from it do not change
 )
 
-// Object is a JSON object kept as it was given.
+// Object is a JSON object in its original form.
 type Object struct{ jsontext.Value }
 
 // IsZero reports whether there is no object.
@@ -49,7 +49,7 @@ func (Object) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
 }
 
-// Array is a JSON array kept as it was given.
+// Array is a JSON array in its original form.
 type Array struct{ jsontext.Value }
 
 // IsZero reports whether there is no array.
@@ -60,7 +60,7 @@ func (Array) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{}}
 }
 
-// Value is any JSON value kept as it was given.
+// Value is any JSON value in its original form.
 type Value struct{ jsontext.Value }
 
 // IsZero reports whether there is no value.
@@ -112,16 +112,16 @@ type Content struct {
 	Governance           Object   `json:"governance,omitzero"`
 }
 
-// Links is that of package api.
+// Links is the type of package api.
 type Links = api.ProtocolLinks
 
-// Indexed is a property that twins can be found by quickly.
+// Indexed is a property by which twins are found quickly.
 type Indexed struct {
 	Name string
 	Kind rql.Kind // how its values compare
 }
 
-// Role is a relationship twins of a protocol have.
+// Role is a relationship that twins of a protocol have.
 type Role struct {
 	Name        string
 	Class       string // class name as given, or the DID of a protocol
@@ -130,8 +130,8 @@ type Role struct {
 	RequiredFor string // "active" or "claims"
 }
 
-// Protocol is a version with all it inherits, ready to check twins. It never
-// changes; share it freely.
+// Protocol is a version including everything it inherits, ready to check twins.
+// It never changes; share it freely.
 type Protocol struct {
 	Record // as stored; Effective has the inherited members too
 
@@ -152,7 +152,7 @@ func (p *Protocol) Class() string { return p.eff.Class }
 // DomainType is the role of its twins in the domain model.
 func (p *Protocol) DomainType() string { return p.eff.DomainType }
 
-// ClaimTypes are the types of claims its twins produce, as text;
+// ClaimTypes are the types of claims that its twins produce, as text;
 // FindClaimRule reads it. Do not change it.
 func (p *Protocol) ClaimTypes() []byte { return p.eff.ClaimTypes.Value }
 
@@ -184,7 +184,7 @@ func (p *Protocol) Role(name string) (Role, bool) {
 	return p.roles[i], true
 }
 
-// Kind is the type name of a property, "" when it is not declared.
+// Kind is the type name of a property, "" for an undeclared one.
 func (p *Protocol) Kind(name string) string {
 	if d, ok := p.set.Properties[name]; ok {
 		return d.Kind
@@ -192,8 +192,8 @@ func (p *Protocol) Kind(name string) string {
 	return ""
 }
 
-// Defaults are the values its required properties have by default, those that
-// have one.
+// Defaults returns the default values of its required properties, if they have
+// one.
 func (p *Protocol) Defaults() map[string]any {
 	out := map[string]any{}
 	for _, name := range p.set.Required {
@@ -219,12 +219,12 @@ func (p *Protocol) Fits(entityType string) bool {
 // Extends reports whether it is the protocol did or builds on it.
 func (p *Protocol) Extends(did string) bool { return slices.Contains(p.lineage, did) }
 
-// Writers are the DIDs of those who have written or published it or what it builds on;
-// nobody where all is shipped. Do not change it.
+// Writers are the DIDs of those who have written or published it or the protocols it
+// builds on; none where all are bundled. Do not change it.
 func (p *Protocol) Writers() []string { return p.writers }
 
-// written are those who have written or published a version. Before they were kept, it had
-// whoever made and whoever changed it.
+// written returns those who have written or published a version. Before this was
+// recorded, these are its creator and its last editor.
 func (r *Record) written() []string {
 	if len(r.WrittenBy) > 0 {
 		return r.WrittenBy
@@ -241,7 +241,7 @@ func (r *Record) written() []string {
 // Schema is the JSON Schema of the properties, as text. Do not change it.
 func (p *Protocol) Schema() []byte { return p.set.Text() }
 
-// Check compares the properties of a twin with what is declared. properties is
+// Check checks the properties of a twin against the declarations. properties is
 // what JSON decodes to: map[string]any with float64 numbers. It returns every
 // fault, sorted, at most 100, with pointers that begin with /properties and
 // none that repeats a value; nil when all is well.

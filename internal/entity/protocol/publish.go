@@ -14,8 +14,8 @@ import (
 )
 
 // AddVersion makes a new draft version from the newest one and a merge patch
-// that names the version too. Faults: PROTOCOL_NOT_FOUND, PROTOCOL_INVALID,
-// PROTOCOL_PUBLISHED for a shipped one, PROTOCOL_VERSION_EXISTS,
+// that also names the version. Faults: PROTOCOL_NOT_FOUND, PROTOCOL_INVALID,
+// PROTOCOL_PUBLISHED for a bundled one, PROTOCOL_VERSION_EXISTS,
 // TOO_MANY_VERSIONS.
 func (s *Service) AddVersion(ctx context.Context, id string, patch []byte) (web.Reply[*Record], error) {
 	var none web.Reply[*Record]
@@ -62,7 +62,7 @@ func (s *Service) nextVersion(ctx context.Context, ws, id string, patch []byte) 
 func nextDraft(base *Record, patch []byte) (Draft, error) {
 	d := base.draft()
 	d.Version = ""
-	d.ExtendsVersion = "" // settled anew when it is published
+	d.ExtendsVersion = "" // set again when it is published
 	d, err := patched(d, patch)
 	if err != nil {
 		return d, err
@@ -177,11 +177,12 @@ func (m move) allows(from Status) error {
 	return fault.New(fault.Conflict, "STATE_TRANSITION_INVALID", fmt.Sprintf("A version that is %s cannot become %s.", from, m.to))
 }
 
-// Publish makes a draft a version that twins can be made from, for ever as it
-// is now. What it extends must be published, and is pinned to its newest
-// version. Faults: PROTOCOL_NOT_FOUND, PROTOCOL_PUBLISHED, PROTOCOL_INVALID,
-// PROTOCOL_CYCLE, PROTOCOL_NOT_PUBLISHED and PROTOCOL_VERSION_RETIRED of what
-// it extends, STATE_TRANSITION_INVALID, PROTOCOL_CHANGED.
+// Publish makes a draft a version that twins can be made from; its content
+// never changes after that. The protocol it extends must be published, and is
+// pinned to its newest version. Faults: PROTOCOL_NOT_FOUND, PROTOCOL_PUBLISHED,
+// PROTOCOL_INVALID, PROTOCOL_CYCLE, PROTOCOL_NOT_PUBLISHED and
+// PROTOCOL_VERSION_RETIRED of what it extends, STATE_TRANSITION_INVALID,
+// PROTOCOL_CHANGED.
 func (s *Service) Publish(ctx context.Context, id, ifMatch string, c Change) (web.Reply[*Record], error) {
 	ws, old, err := s.beginMove(ctx, id, ifMatch, c, publishing())
 	if err != nil {
@@ -206,8 +207,8 @@ func (s *Service) Publish(ctx context.Context, id, ifMatch string, c Change) (we
 	return s.move(ctx, ws, old, &r, m)
 }
 
-// finished is a draft as it will be published: complete, and with what it
-// extends pinned.
+// finished is a draft in the form in which it will be published: complete, and
+// with the extended protocol pinned.
 func (s *Service) finished(ctx context.Context, ws string, r Record) (*Protocol, error) {
 	var parent *Protocol
 	if r.Extends != "" {
@@ -253,14 +254,14 @@ func parentFault(err error) error {
 	return f.With(fault.Field{Pointer: "/extends", Code: "not_usable", Detail: "The protocol to extend cannot be used."})
 }
 
-// Deprecate says that there is something better than a published version; it
+// Deprecate marks a published version as superseded by something better; it
 // still works. Faults: PROTOCOL_NOT_FOUND, STATE_TRANSITION_INVALID.
 func (s *Service) Deprecate(ctx context.Context, id, ifMatch string, c Change) (web.Reply[*Record], error) {
 	return s.end(ctx, id, ifMatch, c, deprecating())
 }
 
-// Retire ends the use of a version: no more twins are made from it; those that
-// are stay as they are. Faults: PROTOCOL_NOT_FOUND, STATE_TRANSITION_INVALID.
+// Retire ends the use of a version: no more twins are made from it; existing
+// ones do not change. Faults: PROTOCOL_NOT_FOUND, STATE_TRANSITION_INVALID.
 func (s *Service) Retire(ctx context.Context, id, ifMatch string, c Change) (web.Reply[*Record], error) {
 	return s.end(ctx, id, ifMatch, c, retiring())
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Get reads a version, of any status; the one that is used when none is named.
-// effective gives it with all it inherits. The fault is PROTOCOL_NOT_FOUND.
+// Get reads a version, of any status; the default one when none is named.
+// effective includes everything it inherits. The fault is PROTOCOL_NOT_FOUND.
 func (s *Service) Get(ctx context.Context, id, version string, effective bool) (web.Reply[*Record], error) {
 	var none web.Reply[*Record]
 	ws := web.CallerFrom(ctx).Workspace
@@ -43,7 +43,7 @@ func (s *Service) Get(ctx context.Context, id, version string, effective bool) (
 	return web.Reply[*Record]{Raw: body, ETag: web.ETag(r.Revision)}, nil
 }
 
-// Filter narrows a list. Empty members do not.
+// Filter narrows a list. Empty members are ignored.
 type Filter struct {
 	Status Status
 	Class  string
@@ -62,7 +62,7 @@ func (f Filter) check() error {
 	return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
 }
 
-// spot is where a list goes on.
+// spot is where a list continues.
 type spot struct {
 	Shipped int   `json:"s"` // shipped ones passed
 	After   int64 `json:"n"` // row passed
@@ -71,9 +71,9 @@ type spot struct {
 // maxExamined is how many rows one page of a filtered list looks at.
 const maxExamined = 200
 
-// List reads a page of protocols: the shipped ones, then those of the
-// workspace, oldest first. Each is shown in the version that is used when none
-// is named. A page may be short; next is nil at the end.
+// List reads a page of protocols: the bundled ones, then those of the
+// workspace, oldest first. Each is shown in its default version. A page may be
+// short; next is nil at the end.
 func (s *Service) List(ctx context.Context, f Filter, at spot, limit int) (items []Record, next *spot, err error) {
 	if err := f.check(); err != nil {
 		return nil, nil, err
@@ -114,7 +114,7 @@ func (s *Service) List(ctx context.Context, f Filter, at spot, limit int) (items
 	return items, &at, nil
 }
 
-// VersionInfo is a line of the list of versions.
+// VersionInfo is an entry in the list of versions.
 type VersionInfo struct {
 	Version      string    `json:"version" example:"1.0.0"`
 	Status       Status    `json:"status" enum:"draft,published,deprecated,retired"`
@@ -166,7 +166,7 @@ func (s *Service) Versions(ctx context.Context, id string) ([]VersionInfo, error
 	return out, nil
 }
 
-// Sample is what somebody wants to know about before making a twin of it.
+// Sample describes a twin to check before making it.
 type Sample struct {
 	Properties    Object     `json:"properties" doc:"As they would be in the twin."`
 	Relationships []Relation `json:"relationships,omitzero"`
@@ -178,7 +178,7 @@ type Relation struct {
 	Target string `json:"target" example:"did:ixo:entity:123"`
 }
 
-// Verdict is what a protocol says to a sample.
+// Verdict is the result of checking a sample.
 type Verdict struct {
 	Valid                bool      `json:"valid" doc:"Whether a twin could be made of it."`
 	Protocol             string    `json:"protocol"`
@@ -195,7 +195,7 @@ type Problem struct {
 }
 
 // Validate checks a sample and stores nothing. The classes of targets are not
-// looked at: they may not exist yet. The fault is PROTOCOL_NOT_FOUND.
+// checked, because they may not exist yet. The fault is PROTOCOL_NOT_FOUND.
 func (s *Service) Validate(ctx context.Context, id, version string, sample Sample) (*Verdict, error) {
 	p, err := s.FindAny(ctx, web.CallerFrom(ctx).Workspace, id, version)
 	if err != nil {

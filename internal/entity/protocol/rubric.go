@@ -21,8 +21,8 @@ import (
 // maxRubrics is how many bytes of compiled rubrics are kept, about.
 const maxRubrics = 16 << 20
 
-// rubrics keeps rubrics by the hash of what they were compiled from, which they never
-// differ from. To compile one takes longer than all the rest of an evaluation.
+// rubrics caches rubrics by the hash of their source. Compiling one takes longer than
+// all the rest of an evaluation.
 type rubrics struct {
 	mu     sync.Mutex
 	kept   map[[sha256.Size]byte]*rubric.Rubric
@@ -52,12 +52,13 @@ func (k *rubrics) compile(v jsontext.Value, at string, c *fault.Checks) *rubric.
 	return r
 }
 
-// Rubric is the one of a protocol for a type of claims. Faults: RUBRIC_NOT_FOUND, and
-// RUBRIC_INVALID for one that was published before rubrics were checked.
+// Rubric returns the rubric of a protocol for a type of claims. Faults:
+// RUBRIC_NOT_FOUND, and RUBRIC_INVALID for one that was published before rubrics were
+// checked.
 func (s *Service) Rubric(p *Protocol, kind string) (*rubric.Rubric, error) {
 	var types map[string]jsontext.Value
 	if v := p.ClaimTypes(); given(v) && json.Unmarshal(v, &types) != nil {
-		types = nil // what is no object has no claim types
+		types = nil // anything but an object has no claim types
 	}
 	var t claimForm
 	if v := types[kind]; v.Kind() == '{' && json.Unmarshal(v, &t) != nil {
@@ -79,8 +80,8 @@ func (s *Service) Rubric(p *Protocol, kind string) (*rubric.Rubric, error) {
 	return r, nil
 }
 
-// TryRubric asks the rubric of a type of claims about a claim that nobody has made, and
-// stores nothing. Faults: PROTOCOL_NOT_FOUND, CLAIM_FACTS_INVALID and those of Rubric.
+// TryRubric applies the rubric of a type of claims to a hypothetical claim, and stores
+// nothing. Faults: PROTOCOL_NOT_FOUND, CLAIM_FACTS_INVALID and those of Rubric.
 func (s *Service) TryRubric(ctx context.Context, id, version, kind string, trial api.RubricTrial) (*api.RubricDecision, error) {
 	p, err := s.FindAny(ctx, web.CallerFrom(ctx).Workspace, id, version)
 	if err != nil {

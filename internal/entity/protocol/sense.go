@@ -16,8 +16,8 @@ import (
 
 const maxApprovals = 1000
 
-// sense notes what could be stored and never work: it cannot be mended once it
-// is published. Versions that are published already are used as they are.
+// sense notes what could be stored but would never work, because it cannot be
+// corrected after publication. Published versions are used unchanged.
 func (k *Content) sense(c *fault.Checks) {
 	var unread fault.Checks // what cannot be read is noted by compile
 	own := parseProperties(k.Properties, &unread)
@@ -63,7 +63,7 @@ func (k *Content) senseServices(c *fault.Checks) {
 	}
 }
 
-// claimForm is what is looked at in a claim type. The rest is kept as it is.
+// claimForm is the checked part of a claim type. The rest is stored unchanged.
 type claimForm struct {
 	Schema       jsontext.Value `json:"schema"`
 	Verification jsontext.Value `json:"verification"`
@@ -113,7 +113,7 @@ func (k *Content) senseRest(c *fault.Checks) {
 	senseNumber(members(k.Governance)["approvals"], "/governance/approvals", 0, maxApprovals, c)
 }
 
-// senseNumber wants a whole number, if there is one.
+// senseNumber requires a whole number, if there is a value.
 func senseNumber(v jsontext.Value, at string, least, most int, c *fault.Checks) {
 	var n int
 	if given(v) && (v.Kind() != '0' || json.Unmarshal(v, &n) != nil || n < least || n > most) {
@@ -121,11 +121,11 @@ func senseNumber(v jsontext.Value, at string, least, most int, c *fault.Checks) 
 	}
 }
 
-// given reports whether there is a value. null is none.
+// given reports whether there is a value. null does not count.
 func given(v jsontext.Value) bool { return len(v) > 0 && v.Kind() != 'n' }
 
-// elements are those of an array; none when it is no array or too large, which
-// checkExtras says.
+// elements returns those of an array; none if it is not an array or is too
+// large, which checkExtras reports.
 func elements(a Array) []jsontext.Value {
 	var list []jsontext.Value
 	if a.IsZero() || len(a.Value) > maxExtra || json.Unmarshal(a.Value, &list) != nil {
@@ -134,7 +134,7 @@ func elements(a Array) []jsontext.Value {
 	return list
 }
 
-// textOf is a JSON text, "" when the value is none.
+// textOf is a JSON text, "" for any other value.
 func textOf(v jsontext.Value) string {
 	var s string
 	if v.Kind() != '"' || json.Unmarshal(v, &s) != nil {

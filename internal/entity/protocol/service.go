@@ -24,8 +24,8 @@ type Config struct {
 	NewDID  func() did.DID
 	Log     *slog.Logger
 	Lease   *cache.Lease // where other instances change protocols too
-	// Taken reports whether something else of a workspace has a DID, a twin for
-	// example. Without it nothing has.
+	// Taken reports whether something else in a workspace has a DID, for
+	// example a twin. It may be nil.
 	Taken func(ctx context.Context, q db.Querier, ws, did string) (bool, error)
 }
 
@@ -56,8 +56,7 @@ type Service struct {
 	rubrics rubrics
 }
 
-// finder finds protocols as they are asked for, compiled and kept until they
-// change, and those shipped with the server.
+// finder caches compiled protocols until they change, and has the bundled ones.
 type finder struct {
 	db        *db.DB
 	protocols *cache.Cache[cacheKey, *Protocol]
@@ -77,8 +76,8 @@ func (fd *finder) Flush() {
 	fd.answers.Flush()
 }
 
-// Forget drops what is cached of one workspace: another instance has changed a
-// protocol there.
+// Forget drops the cache of one workspace, because another instance has changed
+// a protocol there.
 func (fd *finder) Forget(ws string) {
 	fd.protocols.Drop(ws)
 	fd.answers.Drop(ws)
@@ -86,7 +85,7 @@ func (fd *finder) Forget(ws string) {
 
 func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
 
-// Topic is under which changes of protocols are told to other processes.
+// Topic is the topic under which other processes learn of changes to protocols.
 const Topic = "protocols"
 
 // changed makes a change known once it is stored.

@@ -18,8 +18,8 @@ import (
 //go:embed shipped/*.json shipped/claims/*.json
 var shippedFiles embed.FS
 
-// shippedVersion is the first version of all shipped protocols. What was shipped does
-// not change: the files in shipped/claims say what later ones say besides.
+// shippedVersion is the first version of all bundled protocols. It never changes: the
+// files in shipped/claims say what later versions add.
 const shippedVersion = "1.0.0"
 
 // library is the shipped protocols.
@@ -28,7 +28,8 @@ type library struct {
 	list  []*Protocol            // the newest of each, by DID
 }
 
-// find gives a version, the newest when none is named; nil when there is none.
+// find returns a version, the newest when none is named; nil when there is
+// none.
 func (l *library) find(did, version string) *Protocol {
 	all := l.byDID[did]
 	for i := len(all) - 1; i >= 0; i-- {
@@ -39,13 +40,13 @@ func (l *library) find(did, version string) *Protocol {
 	return nil
 }
 
-// has reports whether a DID is that of a shipped protocol.
+// has reports whether a DID belongs to a bundled protocol.
 func (l *library) has(did string) bool { return l.byDID[did] != nil }
 
 // shipped is the library, compiled when it is first needed: it never changes.
 var shipped = sync.OnceValue(loadShipped)
 
-// Prepare compiles the shipped protocols, so that no request waits for it.
+// Prepare compiles the bundled protocols, so that no request waits for it.
 func Prepare() { shipped() }
 
 // loadShipped reads the files in this package. One that is wrong is a mistake

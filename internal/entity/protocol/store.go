@@ -108,7 +108,7 @@ func addVersion(ctx context.Context, tx *db.Tx, e edition) (bool, error) {
 	return n > 0, nil
 }
 
-// update stores a version over the revision before it; false when that is no
+// update stores a version over the previous revision; false when that is no
 // longer the newest.
 func update(ctx context.Context, tx *db.Tx, e edition) (bool, error) {
 	r := e.r
@@ -119,8 +119,8 @@ func update(ctx context.Context, tx *db.Tx, e edition) (bool, error) {
 	return n > 0, nil
 }
 
-// removeDraft removes a version as it was read; false when it is not that any
-// more.
+// removeDraft removes a version unless it has changed since it was read; then
+// it returns false.
 func removeDraft(ctx context.Context, tx *db.Tx, ws string, r *Record) (bool, error) {
 	n, err := tx.Exec(ctx, deleteDraft, ws, r.DID, r.Version, r.Revision)
 	if err != nil {

@@ -13,10 +13,9 @@ type step struct {
 	status  Status
 }
 
-// choose picks the version twins are made from when none is named: the newest
-// published one, a release before what leads to one; without any, the newest
-// deprecated; then the newest draft; then the newest of all. ok is false when
-// there is none.
+// choose picks the default version for new twins: the newest published one, a
+// release before a pre-release; without any, the newest deprecated; then the
+// newest draft; then the newest of all. ok is false when there is none.
 func choose(steps []step) (step, bool) {
 	rank := func(s step) int {
 		n := 0

@@ -18,7 +18,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// factType is what facts of a type are: how rules see them, and what is one.
+// factType is the type of a fact: how rules see it, and which values are valid.
 type factType struct {
 	cel   cel.Type
 	value func(f *Fact, v jsontext.Value) (cel.Value, error)
@@ -199,8 +199,8 @@ func sentence(err error) string {
 	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
-// hashOf names a rubric by what it says, whatever the order of members and the spaces
-// it was written with.
+// hashOf identifies a rubric by its content, independent of the order of members and
+// of white space.
 func hashOf(d Document) string {
 	raw, err := json.Marshal(d)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// Claim is what rules may know of a claim.
+// Claim is the part of a claim that rules see.
 type Claim struct {
 	Kind, Subject, Claimant string
 	Amount                  float64
@@ -24,13 +24,13 @@ type Claim struct {
 	Submitted               time.Time
 }
 
-// Known is a fact as somebody or something found it.
+// Known is a fact and how it was found.
 type Known struct {
 	Value      jsontext.Value `json:"value"`
-	Confidence *float64       `json:"confidence,omitzero"` // nil: nobody doubts it
+	Confidence *float64       `json:"confidence,omitzero"` // nil: certain
 }
 
-// Step is a rule that was asked.
+// Step is a rule that was evaluated.
 type Step struct {
 	Rule  string `json:"rule"`
 	Stage string `json:"stage"`
@@ -38,7 +38,7 @@ type Step struct {
 	Why   string `json:"why,omitzero"` // it could not be decided
 }
 
-// Decision is what a rubric says about a claim.
+// Decision is the result of a rubric for a claim.
 type Decision struct {
 	Outcome    Outcome
 	ReasonCode string
@@ -48,13 +48,14 @@ type Decision struct {
 	Steps      []Step
 }
 
-// Decide asks the rules one after the other; the first that holds decides. A rule that
-// cannot be evaluated, an amount that is none and a claim about which no rule speaks are
-// for people to decide: nothing is approved by accident. Facts that do not fit what is
-// declared are a fault CLAIM_FACTS_INVALID.
+// Decide evaluates the rules one after the other; the first that holds decides. A rule
+// that cannot be evaluated, an invalid amount and a claim to which no rule applies are
+// left to people: nothing is approved by accident. Facts that do not fit their
+// declaration are a fault CLAIM_FACTS_INVALID.
 //
-// A fact that is less certain than it must be counts as missing. It never helps by that:
-// where the claim would come to less with it, nothing is approved without it.
+// A fact that is less certain than required counts as missing. That never helps the
+// claimant: if the claim would come to less with the fact, nothing is approved without
+// it.
 func (r *Rubric) Decide(claim Claim, given map[string]Known) (Decision, error) {
 	known, doubted, err := r.values(given)
 	if err != nil {
@@ -121,11 +122,11 @@ func (d *Decision) settle(r *rule, claim Claim, vars scope) {
 	}
 }
 
-// decimals is how many places behind the point an amount has that was computed. What
-// comes after them is what floating point has made of it: 0.1 × 0.7 is 0.07.
+// decimals is how many decimal places a computed amount has. Further ones are
+// artefacts of floating point: 0.1 × 0.7 is 0.07.
 const decimals = 9
 
-// Round is an amount as a decision has it, half to even.
+// Round rounds an amount for a decision, half to even.
 func Round(amount float64) float64 {
 	out, err := strconv.ParseFloat(strconv.FormatFloat(amount, 'f', decimals, 64), 64)
 	if err != nil {
@@ -134,8 +135,8 @@ func Round(amount float64) float64 {
 	return out
 }
 
-// SameAmount reports whether an amount that was stored is the one that is decided
-// now. Those of before may have been stored as they were computed.
+// SameAmount reports whether a stored amount equals the one decided now. Older
+// amounts may have been stored unrounded.
 func SameAmount(stored, decided float64) bool { return stored == decided || Round(stored) == decided }
 
 func number(v cel.Value) (float64, bool) {
@@ -161,9 +162,9 @@ func why(r *rule, missing []string) string {
 	return "It cannot be evaluated with these facts."
 }
 
-// values holds the facts that are given against those that are declared. Those that are
-// missing, or less certain than they must be, are null; in doubted the uncertain ones are
-// what somebody said. doubted is nil where nobody doubts anything.
+// values checks the given facts against the declarations. Facts that are missing, or less
+// certain than required, are null; doubted contains the uncertain values too. doubted is
+// nil when all are certain.
 func (r *Rubric) values(given map[string]Known) (sure findings, doubted *findings, err error) {
 	var c fault.Checks
 	for _, name := range slices.Sorted(maps.Keys(given)) {
@@ -236,7 +237,7 @@ func instant(t time.Time) cel.Value {
 // scope gives the two records to a rule.
 type scope struct{ claim, facts *cel.Record }
 
-// Parent is none.
+// Parent returns nil: there is none.
 func (s scope) Parent() cel.Vars { return nil }
 
 // ResolveName gives a record.

@@ -28,7 +28,7 @@ const (
 	maxValues = 100 // that a fact of the type choice may have
 )
 
-// Outcome is what a rubric says about a claim.
+// Outcome is the result of a rubric.
 type Outcome string
 
 // The outcomes.
@@ -36,7 +36,7 @@ const (
 	Approved Outcome = "approved"
 	Partial  Outcome = "partial_success" // approved, with a smaller amount
 	Rejected Outcome = "rejected"
-	Flagged  Outcome = "flagged"                // somebody should look; nothing is decided
+	Flagged  Outcome = "flagged"                // a person should look; nothing is decided
 	Manual   Outcome = "manual_review_required" // people decide
 )
 
@@ -62,10 +62,10 @@ var stages = []stage{
 const (
 	NoRule    = "NO_RULE"        // none of them holds
 	Undecided = "RULE_UNDECIDED" // one cannot be evaluated, mostly for a missing fact
-	BadAmount = "AMOUNT_INVALID" // the amount of one is none, or more than was claimed
+	BadAmount = "AMOUNT_INVALID" // its amount is invalid, or more than was claimed
 )
 
-// Fact declares something that rules may ask about.
+// Fact declares a fact that rules may use.
 type Fact struct {
 	ID          string   `json:"id"`
 	Type        string   `json:"type"`
@@ -76,7 +76,8 @@ type Fact struct {
 	Description string   `json:"description,omitzero"`
 }
 
-// Rule is one step of a rubric: when its condition holds, the rest is not asked.
+// Rule is one step of a rubric: when its condition holds, the rest is not
+// evaluated.
 type Rule struct {
 	ID    string         `json:"id"`
 	Stage string         `json:"stage"`
@@ -85,7 +86,7 @@ type Rule struct {
 	Text  string         `json:"text,omitzero"` // in words, for people
 }
 
-// Then is what follows from a rule.
+// Then is the consequence of a rule.
 type Then struct {
 	Outcome    Outcome `json:"outcome"`
 	ReasonCode string  `json:"reasonCode"`
@@ -98,7 +99,7 @@ type Document struct {
 	Rubric []Rule `json:"rubric"`
 }
 
-// Rubric is a compiled one. It is safe for concurrent use.
+// Rubric is a compiled rubric. It is safe for concurrent use.
 type Rubric struct {
 	facts []Fact
 	rules []rule
@@ -115,11 +116,11 @@ type rule struct {
 	asks   []string // facts
 }
 
-// Facts are those the rules may ask about.
+// Facts returns the facts that the rules may use.
 func (r *Rubric) Facts() []Fact { return r.facts }
 
-// AsksForEvidence reports whether a rule reads how many pieces of evidence a claim has.
-// Where none does, nobody needs to count them.
+// AsksForEvidence reports whether a rule uses the number of pieces of evidence.
+// Otherwise they need not be counted.
 func (r *Rubric) AsksForEvidence() bool {
 	return slices.ContainsFunc(r.rules, func(each rule) bool {
 		return r.evidenceIn(each.when) || each.amount != nil && r.evidenceIn(each.amount)
@@ -132,7 +133,7 @@ func (r *Rubric) evidenceIn(p *cel.Program) bool {
 	})
 }
 
-// Weight is how many bytes the rubric takes, about.
+// Weight estimates the bytes of the rubric.
 func (r *Rubric) Weight() int {
 	weight := baseWeight + factWeight*len(r.facts)
 	for i := range r.rules {
@@ -144,14 +145,14 @@ func (r *Rubric) Weight() int {
 	return weight
 }
 
-// What a rubric weighs besides its programs, in bytes, for the most part its environment;
-// and each of its facts.
+// The weight of a rubric besides its programs, in bytes, mostly its environment; and of
+// each fact.
 const (
 	baseWeight = 124 << 10
 	factWeight = 1 << 10
 )
 
-// Hash names what the rubric says: SHA-256 over its canonical form.
+// Hash identifies the rubric's content: SHA-256 over its canonical form.
 func (r *Rubric) Hash() string { return r.hash }
 
 var (
@@ -159,9 +160,9 @@ var (
 	reasonCode = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 )
 
-// Compile makes a rubric of the members facts and rubric of a claim type, and notes all
-// that is wrong with them in c; at is the pointer of what holds them. There is none where
-// something is wrong, nor where there are no rules.
+// Compile makes a rubric from the members facts and rubric of a claim type, and notes
+// everything that is wrong with them in c; at is the pointer of their parent. It returns
+// nil when something is wrong or there are no rules.
 func Compile(v jsontext.Value, at string, c *fault.Checks) *Rubric {
 	var raw struct {
 		Facts  jsontext.Value `json:"facts"`
@@ -293,7 +294,7 @@ func words(all []Outcome) string {
 	return strings.Join(out, " or ")
 }
 
-// Rule is the rule of an id; false when there is none.
+// Rule finds a rule by its id; false when there is none.
 func (r *Rubric) Rule(id string) (Rule, bool) {
 	for i := range r.rules {
 		if r.rules[i].ID == id {

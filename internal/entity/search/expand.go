@@ -16,9 +16,9 @@ import (
 // maxTargets is how many other twins are looked up for one answer.
 const maxTargets = 10_000
 
-// Expand adds to a record what it points to. expand is relationships (each
-// gets an entity member that sums its target up, when the caller may see it),
-// protocol (a protocolRecord member), or both with a comma. Fault:
+// Expand adds the objects that a record refers to. expand is relationships
+// (each gets a member entity with a summary of its target, if the caller may
+// see it), protocol (a member protocolRecord), or both with a comma. Fault:
 // UNKNOWN_FIELD.
 func (s *Service) Expand(ctx context.Context, q db.Querier, r *entity.Row, body []byte, expand string) ([]byte, error) {
 	out, err := s.expand(ctx, q, []*entity.Row{r}, [][]byte{body}, expand)
@@ -114,7 +114,7 @@ func (s *Service) summaries(ctx context.Context, q db.Querier, ids []string) (ma
 	return out, err
 }
 
-// expandProtocols tells what the twins are made from.
+// expandProtocols describes the protocols of the twins.
 func (s *Service) expandProtocols(ctx context.Context, rows []*entity.Row, bodies [][]byte) ([][]byte, error) {
 	ws := web.CallerFrom(ctx).Workspace
 	out := make([][]byte, len(bodies))

@@ -85,11 +85,11 @@ func (s shape) find(path rql.Path, places bool) (rql.Kind, error) {
 	return s.kind, nil
 }
 
-// fields tells filters of a workspace which fields there are.
+// fields describes the fields for filters of a workspace.
 func (s *Service) fields(ctx context.Context, ws string, places bool) func(rql.Path) (rql.Kind, error) {
 	return func(path rql.Path) (rql.Kind, error) {
 		if places && (path[0] == "withheld" || path[0] == "links") {
-			return 0, rql.ErrUnknown // no record has them as it is stored
+			return 0, rql.ErrUnknown // no stored record has them
 		}
 		if len(path) < 2 || path[0] != "properties" {
 			return record.find(path, places)
@@ -114,14 +114,14 @@ func (s *Service) fields(ctx context.Context, ws string, places bool) func(rql.P
 		case len(path) == 2:
 			return kind, nil
 		case kind == rql.Any || kind == rql.Object:
-			return rql.Any, nil // what is inside, protocols need not say
+			return rql.Any, nil // protocols need not declare the contents
 		}
 		return 0, rql.ErrUnknown
 	}
 }
 
 // filterFault turns an error of the filter language into a fault. Other errors
-// stay as they are.
+// do not change.
 func filterFault(err error) error {
 	var e *rql.Error
 	if !errors.As(err, &e) {
@@ -139,10 +139,9 @@ func unknownField(pointer, detail string) error {
 		With(fault.Field{Pointer: pointer, Code: "unknown_field", Detail: detail})
 }
 
-// Fields keeps only some members of a record: names of members, or paths with
-// dots, with commas between them. did is always kept, and withheld. There are the properties
-// that protocols of the workspace of r declare. Faults: UNKNOWN_FIELD,
-// INVALID_PARAMETER.
+// Fields keeps only some members of a record: names of members, or dotted paths,
+// separated by commas. did and withheld are always kept. The properties are those that
+// protocols of the workspace of r declare. Faults: UNKNOWN_FIELD, INVALID_PARAMETER.
 func (s *Service) Fields(ctx context.Context, r *entity.Row, body []byte, fields string) ([]byte, error) {
 	return keep(body, fields, s.fields(ctx, r.Workspace, false))
 }
@@ -170,7 +169,7 @@ func wanted(fields string, known func(rql.Path) (rql.Kind, error)) (tree, error)
 		With(fault.Field{Pointer: "query/fields", Code: "too_many", Detail: e.Detail})
 }
 
-// keep appends to dst what is wanted of v.
+// keep appends the requested parts of v to dst.
 func (t tree) keep(dst []byte, v string) []byte {
 	switch {
 	case t == nil || v == "":
@@ -178,7 +177,7 @@ func (t tree) keep(dst []byte, v string) []byte {
 	case v[0] == '[':
 		return t.keepEach(dst, v)
 	case v[0] != '{':
-		return append(dst, "null"...) // somebody wanted a member of something that has none
+		return append(dst, "null"...) // a requested member of a value that has no members
 	}
 	dst = append(dst, '{')
 	first := true

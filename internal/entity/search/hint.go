@@ -59,8 +59,8 @@ func longest(e *rql.Expr) hint {
 	return hint{best}
 }
 
-// literal is the longest part of a text that is written in JSON as it is,
-// whoever writes it.
+// literal is the longest part of a text that every JSON encoder writes
+// unchanged.
 func literal(s string) string {
 	best := ""
 	for _, part := range strings.FieldsFunc(s, func(r rune) bool {

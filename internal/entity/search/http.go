@@ -42,7 +42,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 }
 
-// Item is a twin in a list, as it is stored.
+// Item is a twin in a list, in its stored form.
 type Item struct{ jsontext.Value }
 
 // Schema describes an item in the API reference.
@@ -50,8 +50,8 @@ func (Item) Schema(r huma.Registry) *huma.Schema {
 	return r.Schema(reflect.TypeFor[entity.Entity](), true, "Entity")
 }
 
-// term is a parameter that narrows the list. An empty one is refused: it is a
-// value somebody does not have, and would give all twins.
+// term is a parameter that narrows the list. An empty one is refused: it is
+// probably a missing value, and would give all twins.
 type term string
 
 // UnmarshalText reads the parameter.
@@ -144,7 +144,8 @@ func (in *listInput) query() (entity.Query, error) {
 		c.Add("query/projectId", "invalid", "This differs from project. Give one of the two.")
 	}
 	if in.UpdatedSince != "" {
-		// A plus sign in a query is a blank; nobody means a blank here.
+		// A plus sign in a query means a space; in a time a space can only have
+		// been a plus.
 		t, err := time.Parse(time.RFC3339Nano, strings.ReplaceAll(string(in.UpdatedSince), " ", "+"))
 		if err != nil {
 			c.Add("query/updatedSince", "invalid", "The value must be a time such as 2026-01-31T08:00:00Z.")
@@ -176,7 +177,7 @@ func (s *Service) open(ctx context.Context, cursor string, at position) (*entity
 	return &at.Place, nil
 }
 
-// answer renders the page from records as they are stored.
+// answer renders the page from stored records.
 func (s *Service) answer(ctx context.Context, limit int, items [][]byte, next *entity.Place, hint string) (web.Reply[web.Page[Item]], error) {
 	var place any
 	if next != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Names tells what the twins among some DIDs are called, as far as the caller of
-// ctx sees them: nothing at all without entities:read.
+// Names returns the names of the twins among some DIDs, as far as the caller of
+// ctx sees them: none without entities:read.
 func (s *Service) Names(ctx context.Context, ids []string) ([]api.Name, error) {
 	if !web.CallerFrom(ctx).May("entities:read") {
 		return nil, nil
@@ -24,8 +24,8 @@ func (s *Service) Names(ctx context.Context, ids []string) ([]api.Name, error) {
 	return out, err
 }
 
-// eachBrief gives visit what sums up those twins among ids that the caller of ctx
-// sees, without the names it may not read; withheld tells of them.
+// eachBrief passes summaries of those twins among ids that the caller of ctx sees
+// to visit, without the names it may not read; withheld marks those.
 func (s *Service) eachBrief(ctx context.Context, q db.Querier, ids []string, visit func(r *entity.Row, withheld bool) error) error {
 	c, sight := web.CallerFrom(ctx), s.mask.See(ctx)
 	for some := range slices.Chunk(ids, db.Chunk) {

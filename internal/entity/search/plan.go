@@ -86,7 +86,7 @@ type choice struct {
 	loose bool // there are others among them
 }
 
-// points names twins by what is theirs alone.
+// points identifies twins by unique values.
 type points struct {
 	dids     []string
 	schemes  []string // of externals; empty when any will do
@@ -122,7 +122,7 @@ func (s *Service) prepare(ctx context.Context, q db.Querier, query entity.Query)
 	return p, s.ways(ctx, p, protocols)
 }
 
-// mayAsk refuses a query that would tell of what the caller may not see.
+// mayAsk refuses a query that would reveal what the caller may not see.
 func (p *plan) mayAsk(ctx context.Context, q db.Querier, protocols []string, query entity.Query) error {
 	if p.order.by == byProperty {
 		if err := p.sight.MayAsk(ctx, q, "query/sort", protocols, []string{"properties", p.order.name}); err != nil {
@@ -288,8 +288,8 @@ func (s *Service) protocols(ctx context.Context, p *plan) ([]string, error) {
 	return known, nil
 }
 
-// sortBy reads sort=. Twins that changed lately are by default given in the
-// order they changed in, so that whoever follows misses none.
+// sortBy reads sort=. Recently changed twins are by default in the order of
+// their changes, so that a client that follows misses none.
 func (s *Service) sortBy(ctx context.Context, p *plan, q entity.Query) error {
 	name, down := strings.CutPrefix(q.Sort, "-")
 	p.order.down = down
@@ -393,8 +393,8 @@ func (p *plan) bounds() {
 // characters they end in.
 const safe = 100
 
-// edge gives the least indexed value that v may have, and one above the
-// greatest. ok is false for what is not indexed.
+// edge returns the least indexed value that v may have, and one above the
+// greatest. ok is false for a value that is not indexed.
 func edge(kind rql.Kind, v rql.Value) (from, to string, ok bool) {
 	if s, isText := v.V.(string); isText && len(s) > safe {
 		from, to = around(s)

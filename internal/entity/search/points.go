@@ -15,7 +15,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/rql"
 )
 
-// What one map holds, and what is looked at for it.
+// Limits of one map, and of the search for it.
 const (
 	maxMarks  = 5000   // places that are given one by one
 	maxMapped = 20_000 // twins that are looked at; their records are bounded by maxScanned
@@ -44,8 +44,7 @@ func (s *Service) servePoints(ctx context.Context, in *pointsInput) (api.Points,
 	return s.Points(ctx, s.cfg.DB, query, at)
 }
 
-// Box is a part of the globe. West may be more than East: it crosses the date line
-// then.
+// Box is a part of the globe. If West is more than East it crosses the date line.
 type Box struct{ West, South, East, North float64 }
 
 // readBox reads bbox=; nil without one.
@@ -89,7 +88,7 @@ func parseBox(text string) (at *Box, wrong string) {
 // width is how many degrees of longitude a box has.
 func (b *Box) width() float64 { return b.east(b.East) }
 
-// east is how far a longitude lies east of the box's edge.
+// east is the distance of a longitude to the east of the box's edge.
 func (b *Box) east(lon float64) float64 {
 	if lon < b.West {
 		lon += 360
@@ -104,8 +103,8 @@ func (b *Box) has(lat, lon float64) bool {
 	return lat >= b.South && lat <= b.North && lon >= b.West && lon <= b.East
 }
 
-// Points tells where the twins are that the caller of ctx may see, inside a box if
-// one is given. Faults: INVALID_PARAMETER.
+// Points returns where the twins are that the caller of ctx may see, inside a box
+// if one is given. Faults: INVALID_PARAMETER.
 func (s *Service) Points(ctx context.Context, q db.Querier, query entity.Query, in *Box) (api.Points, error) {
 	p, err := s.prepare(ctx, q, query)
 	if err != nil {

@@ -54,7 +54,7 @@ func (p *plan) collect(ctx context.Context, q db.Querier, next feed, budget int)
 		for _, c := range some {
 			seen.add(c)
 			if p.fits(c) && !f.add(p, c) {
-				f.Next = &last // the list goes on after the one before
+				f.Next = &last // the list continues after the previous one
 				return f.Found, nil
 			}
 			last = c.at
@@ -85,8 +85,8 @@ const (
 	stepBytes = 4 << 20
 )
 
-// step is how many candidates to take next. It grows while records are small:
-// nobody knows how large they are before some have been seen.
+// step is how many candidates to take next. It grows while records are small,
+// because their size is unknown until some have been seen.
 func (p *plan) step(found int, seen tally) int {
 	n := firstStep
 	if seen.rows > 0 {
@@ -211,8 +211,8 @@ func hasExternal(body, value string) bool {
 }
 
 // few answers queries that name single twins. They are few enough to be
-// fetched, held against everything else and sorted here. ok is false when
-// there is no such way.
+// fetched, checked against all other conditions and sorted here. ok is false
+// when the query has no such condition.
 func (p *plan) few(ctx context.Context, q db.Querier) (all []candidate, ok bool, err error) {
 	for _, pt := range p.points {
 		if len(pt.dids) > 0 {
@@ -224,7 +224,7 @@ func (p *plan) few(ctx context.Context, q db.Querier) (all []candidate, ok bool,
 			return nil, false, err
 		}
 		if len(nids) > maxPoints {
-			continue // a value everybody has names nobody
+			continue // a value that everybody has identifies nobody
 		}
 		slices.Sort(nids)
 		for some := range slices.Chunk(slices.Compact(nids), db.Chunk) {

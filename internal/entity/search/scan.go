@@ -14,9 +14,8 @@ import (
 // rest. It trusts the text to be JSON; from anything else it reads nonsense,
 // but never past the end.
 
-// members calls fn with each member of the object b: its name as it is written
-// between its quotes, and where its value begins and ends. It stops when fn
-// returns false.
+// members calls fn with each member of the object b: its raw name, and where
+// its value begins and ends. It stops when fn returns false.
 func members(b string, fn func(name string, from, to int) bool) {
 	i := blank(b, 0)
 	if i >= len(b) || b[i] != '{' {
@@ -129,7 +128,7 @@ func decode(v string) (any, bool) {
 	return out, err == nil
 }
 
-// plain is a name, or a text without its quotes, as it is meant.
+// plain decodes a name, or a text without its quotes.
 func plain(name string) string {
 	if strings.IndexByte(name, '\\') < 0 {
 		return name
@@ -141,7 +140,7 @@ func plain(name string) string {
 	return out
 }
 
-// tree is what is wanted of a record.
+// tree is the requested part of a record.
 type tree rql.Tree
 
 func (t tree) add(path []string) { rql.Tree(t).Add(path) }

@@ -31,19 +31,19 @@ const (
 	maxRows       = 1000     // from the table: 5 ms on a slow core
 	maxScanned    = 32 << 20 // bytes of records that are compared
 	maxPage       = 8 << 20  // bytes of records that are given
-	maxPoints     = 64       // twins with one external id; what more have is no name
+	maxPoints     = 64       // twins with one external id; more of them make it useless as a name
 	maxRuns       = 20       // values of in and or that an index is asked for
 	maxItems      = 1000     // of a page
 	maxExpanded   = 100      // items of a page with expand
 )
 
-// Config configures a Service. All of it but Mask is needed.
+// Config configures a Service. All fields except Mask are required.
 type Config struct {
 	DB        *db.DB
 	Protocols *protocol.Service
 	Cursors   web.Cursors
-	Key       secret.Key // seals cursors that would tell a restricted key of twins it may not see
-	Mask      *mask.Mask // what callers do not see; by default whoever controls a twin by itself sees all of it
+	Key       secret.Key // seals cursors that would tell a restricted key about twins it may not see
+	Mask      *mask.Mask // what callers do not see; by default a caller who controls a twin directly sees all of it
 }
 
 // Service finds twins. It is safe for many goroutines.
@@ -74,9 +74,9 @@ func New(cfg Config) *Service {
 	return &Service{cfg: cfg, cat: cfg.Protocols, mask: cfg.Mask, budget: budget{candidates: maxCandidates, rows: maxRows}, marks: maxMarks, mapped: maxMapped}
 }
 
-// List gives a page of the twins the caller of ctx may see. q is the store, or
-// a transaction. Faults: INVALID_PARAMETER, INVALID_FILTER, UNKNOWN_FIELD, and
-// SCOPE_MISSING for whoever asks by what they may not see.
+// List returns a page of the twins the caller of ctx may see. q is the store,
+// or a transaction. Faults: INVALID_PARAMETER, INVALID_FILTER, UNKNOWN_FIELD,
+// and SCOPE_MISSING for a caller who searches by what they may not see.
 func (s *Service) List(ctx context.Context, q db.Querier, query entity.Query) (entity.Found, error) {
 	p, err := s.prepare(ctx, q, query)
 	if err != nil {

@@ -35,9 +35,9 @@ func (p *plan) source(ctx context.Context, q db.Querier) (feed, int, error) {
 	return p.narrowed(p.merge(p.choices[best].spans), others), p.budget.candidates, nil
 }
 
-// held leaves out of choices the spans that hold nobody: of the protocols that
-// declare a property, often only one has been used. With the others gone an
-// index can tell who is not asked for.
+// held removes empty spans from choices: of the protocols that declare a
+// property, often only one has been used. Without the others an index can
+// exclude twins.
 func held(ctx context.Context, q db.Querier, all []choice) ([]choice, error) {
 	for i, c := range all {
 		if c.probed() || len(c.spans) > maxRuns {
@@ -64,9 +64,9 @@ func (c choice) probed() bool {
 	return len(c.spans) <= maxProbes && !slices.ContainsFunc(c.spans, func(s span) bool { return s.in != propIndex })
 }
 
-// best is the choice with the fewest twins, the first of several, -1 when
-// there is none. It counts no further than the page could look, and not at all
-// when there is nothing to choose.
+// best is the choice with the fewest twins, the first of several, -1 when there
+// is none. It counts no further than the page could look, and not at all when
+// there is only one.
 func (p *plan) best(ctx context.Context, q db.Querier) (int, []int, error) {
 	if len(p.choices) == 0 || len(p.choices) == 1 && len(p.projects) == 0 {
 		return len(p.choices) - 1, []int{0}, nil
@@ -179,8 +179,8 @@ func (r *ordered) read(ctx context.Context, q db.Querier, down bool, n int) erro
 // candidate.
 const maxProbes = 2
 
-// narrowed gives the twins of m. Those that the index of another property
-// already rules out stay candidates: they count, but are not fetched.
+// narrowed returns the twins of m. Those that the index of another property
+// already excludes stay candidates: they count, but are not fetched.
 func (p *plan) narrowed(m *merge, others []choice) feed {
 	others = slices.DeleteFunc(slices.Clone(others), func(c choice) bool { return !c.probed() })
 	return func(ctx context.Context, q db.Querier, n int) ([]candidate, error) {

@@ -37,10 +37,10 @@ const minDigits = 4
 // them.
 const maxNamed = 200
 
-// Starting finds twins, no more than limit of them: those that have a text as
-// their DID, whose external id or name begins with it, then those with a word in
-// their name, a telephone number or a place that does. Case does not matter. What
-// is personal finds a twin only for callers with entities:pii.
+// Starting finds twins, no more than limit of them: those whose DID is a text,
+// whose external id or name begins with it, then those with a word in their name,
+// a telephone number or a place that does. Case does not matter. Personal data
+// finds a twin only for callers with entities:pii.
 func (s *Service) Starting(ctx context.Context, text string, limit int) ([]api.SearchHit, error) {
 	if !web.CallerFrom(ctx).May("entities:read") {
 		return nil, nil
@@ -104,7 +104,7 @@ func (f *finding) byStart(ctx context.Context, text string) error {
 }
 
 // byWords finds names with a word that begins with each word of a text, in any
-// order: the longest is looked up, the others are looked for in what it finds.
+// order: it looks up the longest, and searches the results for the others.
 func (f *finding) byWords(ctx context.Context, text string) error {
 	words := wordsOf(text)
 	if len(words) == 0 {
@@ -169,8 +169,8 @@ func (f *finding) worded(ctx context.Context, property, text string, look int, v
 	return cmp.Or(err, failed)
 }
 
-// describe adds to each hit what tells it from others of the same name: where it
-// is, and what another system calls it, as far as the caller may read them.
+// describe adds to each hit what distinguishes it from others of the same name:
+// its place, and its external id, as far as the caller may read them.
 func (f *finding) describe(ctx context.Context) error {
 	ids := make([]string, len(f.out))
 	for i := range f.out {

@@ -81,7 +81,7 @@ func (s span) query(ctx context.Context, q db.Querier, down bool, from int64, n 
 	return q.Query(ctx, propUp, s.key, s.val, from, n)
 }
 
-// count tells how many entries a span has, but counts no further than most.
+// count returns how many entries a span has, counting no further than most.
 func (s span) count(ctx context.Context, q db.Querier, most int) (int, error) {
 	var row db.Row
 	switch s.in {
@@ -131,7 +131,7 @@ func briefs(ctx context.Context, q db.Querier, ws string, ids []string) ([]*enti
 	})
 }
 
-// having tells which of at most db.Chunk twins have a value of an indexed
+// having returns which of at most db.Chunk twins have a value of an indexed
 // property.
 func (s span) having(ctx context.Context, q db.Querier, nids []int64, into map[int64]bool) error {
 	rows, err := q.Query(ctx, hasProp, db.Keys(nids, 0, s.key, s.val)...)
@@ -143,7 +143,7 @@ func (s span) having(ctx context.Context, q db.Querier, nids []int64, into map[i
 	})
 }
 
-// find gives the numbers of twins with an external id, no more than most.
+// find returns the numbers of twins with an external id, no more than most.
 func (p points) find(ctx context.Context, q db.Querier, ws string, most int) ([]int64, error) {
 	var rows db.Rows
 	var err error

@@ -14,7 +14,8 @@ const hintTypes = 10
 
 // TypesLike finds the types that a word may mean, among those of the newest
 // thousand twins the caller may see: the same in another case, the singular of a
-// plural, or those that end with the word; of these the first that any has.
+// plural, or those that end with the word; the first of these rules that matches
+// decides.
 func (s *Service) TypesLike(ctx context.Context, q db.Querier, word string) ([]string, error) {
 	found, err := s.List(ctx, q, entity.Query{Sort: "-created", Limit: maxItems})
 	if err != nil {
@@ -24,7 +25,7 @@ func (s *Service) TypesLike(ctx context.Context, q db.Querier, word string) ([]s
 	return like, nil
 }
 
-// typesLike are the types of twins that a word may mean, and all there are.
+// typesLike returns the types of twins that a word may mean, and all types.
 func typesLike(rows []*entity.Row, word string) (like, all []string) {
 	for _, r := range rows {
 		if !slices.Contains(all, r.Type) {
@@ -62,7 +63,7 @@ func distance(name, word string) int {
 	return -1
 }
 
-// meant says which type may have been meant where no twin has the one asked for.
+// meant says which type may have been meant when no twin has the requested one.
 func (s *Service) meant(ctx context.Context, query entity.Query, found entity.Found) (string, error) {
 	if query.Type == "" || query.After != nil || len(found.Rows) > 0 || found.Next != nil {
 		return "", nil

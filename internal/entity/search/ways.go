@@ -121,11 +121,11 @@ func columnKey(in index) string {
 	return "type"
 }
 
-// property gives the choice of a property. Protocols that do not index it give
-// all their twins; that is no worse than all twins of the workspace, and the
-// shipped ones that do not have few. ok is false when the index says nothing
-// about twins that may have it: those of a protocol that allows undeclared
-// properties.
+// property makes the choice for a property. Protocols that do not index it
+// contribute all their twins; that is no worse than all twins of the workspace,
+// and the bundled ones of this kind have few. ok is false when the index says
+// nothing about twins that may have it: those of a protocol that allows
+// undeclared properties.
 func (s *Service) property(ctx context.Context, ws, name string, vals []rql.Value, protocols []string) (c choice, ok bool, err error) {
 	declared, open, err := s.cat.Declaring(ctx, ws, name)
 	if err != nil {

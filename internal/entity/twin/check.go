@@ -46,7 +46,7 @@ func (s Endpoint) Check(c *fault.Checks, at string) {
 	checkURL(c, at+"/endpoint", s.Endpoint)
 }
 
-// checkURL wants an address that is safe to show as a link.
+// checkURL requires an address that is safe to show as a link.
 func checkURL(c *fault.Checks, at, text string) {
 	check.Optional(c, at, text, MaxText)
 	u, err := url.Parse(text)
@@ -134,8 +134,8 @@ func (e *Entity) checkExternals(c *fault.Checks) {
 	}
 }
 
-// CheckScopes wants scopes there are. Whether the caller may give them is
-// another question.
+// CheckScopes requires existing scopes. It does not check whether the caller
+// may give them.
 func CheckScopes(c *fault.Checks, at string, scopes []string) {
 	for i, s := range scopes {
 		if wrong := auth.WrongScope(s); wrong != "" {

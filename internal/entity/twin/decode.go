@@ -9,11 +9,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Decode reads a stored record, in less than half of the time that the decoder of
-// requests needs: every revision of every twin begins with the one before it. It expects
-// the members as Encode writes them and trusts their texts, for Encode has checked them;
-// anything else, such as what an earlier version has stored, that decoder reads. A test
-// compares both over all members, so a new one cannot be forgotten here.
+// Decode reads a stored record, in less than half of the time of the decoder of
+// requests, because every revision of every twin begins with the previous one. It
+// expects the members as Encode writes them and trusts their texts, which Encode has
+// checked. It leaves anything else, such as records of earlier versions, to that
+// decoder. A test compares both over all members, so a new one cannot be forgotten here.
 func Decode(body []byte) (*Entity, error) {
 	e := new(Entity)
 	r := recordReader{reader{all: string(body)}}
@@ -178,8 +178,8 @@ type reader struct {
 	all   string
 	at    int
 	first bool // nothing stands before the next value in its object or list
-	many  bool // what is read now there can be many of
-	odd   bool // something is not as writer writes it; what was read is of no use
+	many  bool // there can be many values like the present one
+	odd   bool // something differs from what writer writes; the result cannot be used
 }
 
 // next is the byte that comes next, 0 at the end.
@@ -259,8 +259,9 @@ func (r *reader) raw() string {
 	return rest[:n]
 }
 
-// quoted takes a text. Those of lists are parts of one: nobody keeps them longer than
-// their record. Of the others somebody may, and shall not keep a whole record with one.
+// quoted reads a text. Texts of lists share the memory of the record, because nobody
+// keeps them longer than the record. Others may be kept longer, and must not keep a
+// whole record in memory.
 func (r *reader) quoted() string {
 	text := r.raw()
 	if !r.many {
@@ -316,7 +317,7 @@ func (r *reader) count(name string, to *int64) {
 	}
 }
 
-// object takes JSON of a client as it is.
+// object takes a client's JSON unchanged.
 func (r *reader) object(name string, to *Object) {
 	r.must(name)
 	if r.odd || r.next() != '{' {

@@ -35,8 +35,8 @@ const (
 	reservedPrefix = "did:ixo:protocol/"
 )
 
-// Draft is what a twin is made from, and what a PUT replaces it with. Only
-// members that a client decides are in it.
+// Draft is what a twin is made from, and what a PUT replaces it with. It
+// contains only members that a client decides.
 type Draft struct {
 	DID             string            `json:"did,omitzero" doc:"DID of the twin; made when absent."`
 	Type            string            `json:"type" doc:"What it is, in your words: one line of at most 200 characters." example:"Device"`
@@ -77,7 +77,7 @@ type Patch struct {
 	Metadata        Object            `json:"metadata,omitzero"`
 }
 
-// RelationDraft is what a relationship is made from.
+// RelationDraft describes a relationship to make.
 type RelationDraft api.RelationshipDraft
 
 // GroupDraft is a membership group an organisation is created with.
@@ -86,7 +86,7 @@ type GroupDraft struct {
 	Scopes []string `json:"scopes,omitzero" doc:"What members may do. You must have these scopes yourself."`
 }
 
-// Check names everything that is wrong with the parts of a draft that are no
+// Check names everything that is wrong with the parts of a draft that are not
 // part of a record.
 func (d *Draft) Check(c *fault.Checks) {
 	if d.DID != "" {
@@ -125,7 +125,7 @@ func (d *Draft) checkGroups(c *fault.Checks) {
 	}
 }
 
-// Check names what is wrong with a relationship, whatever its ends are. at is
+// Check names what is wrong with a relationship, independent of its ends. at is
 // the pointer of the draft.
 func (d *RelationDraft) Check(c *fault.Checks, at string) {
 	if d.Role == "" {
@@ -143,7 +143,7 @@ func (d *RelationDraft) Check(c *fault.Checks, at string) {
 	check.Span(c, at+"/until", d.Since, d.Until)
 }
 
-// Entity is the record of a draft, as far as the draft says.
+// Entity is the record of a draft, as far as the draft determines it.
 func (d *Draft) Entity() *Entity {
 	e := &Entity{DID: d.DID, Protocol: d.Protocol}
 	d.Into(e)
@@ -153,15 +153,15 @@ func (d *Draft) Entity() *Entity {
 	return e
 }
 
-// Into replaces what a client decides in a record, except who controls it.
+// Into replaces what a client decides in a record, except the controllers.
 func (d *Draft) Into(e *Entity) {
 	e.Type, e.Properties, e.Services, e.LinkedResources, e.LinkedEntities = d.Type, d.Properties, d.Services, d.LinkedResources, d.LinkedEntities
 	e.AccordedRights, e.Accounts, e.AlsoKnownAs, e.ExternalIDs = d.AccordedRights, d.Accounts, d.AlsoKnownAs, d.ExternalIDs
 	e.StartDate, e.EndDate, e.Metadata = d.StartDate, d.EndDate, d.Metadata
 }
 
-// SetControllers names who may change the twin: the first is the controller.
-// Nobody is named twice.
+// SetControllers sets who may change the twin: the first is the controller.
+// Duplicates are removed.
 func (e *Entity) SetControllers(all ...string) {
 	list := make([]string, 0, len(all))
 	for _, d := range all {
@@ -175,8 +175,8 @@ func (e *Entity) SetControllers(all ...string) {
 	}
 }
 
-// CheckControllers wants DIDs. They are named as the client has sent them: the
-// record knows only the list of all.
+// CheckControllers requires DIDs. They are named as the client has sent them,
+// because the record only has the joined list.
 func CheckControllers(c *fault.Checks, first string, all []string) {
 	if first != "" {
 		check.DID(c, "/controller", first)
@@ -189,8 +189,8 @@ func CheckControllers(c *fault.Checks, first string, all []string) {
 }
 
 // Check names everything that is wrong with what a client decides in a record,
-// except whether its controllers are DIDs; see CheckControllers. What the
-// protocol says about properties comes on top.
+// except whether its controllers are DIDs; see CheckControllers. The protocol's
+// checks of properties come in addition.
 func (e *Entity) Check(c *fault.Checks) {
 	check.Line(c, "/type", e.Type, MaxType)
 	c.Require(len(e.Controllers) > 0, "/controller")
@@ -205,7 +205,7 @@ func (e *Entity) Check(c *fault.Checks) {
 	e.checkExternals(c)
 }
 
-// Normal gives every member the form it is sent in.
+// Normal gives every member the form in which it is sent.
 func (e *Entity) Normal() {
 	if e.Properties.IsZero() {
 		e.Properties = Object{jsontext.Value("{}")}
@@ -217,13 +217,13 @@ func (e *Entity) Normal() {
 	e.StatusCode = e.Status.Code()
 }
 
-// Validate names everything that is wrong with a draft as far as it can be seen
-// without its protocol, in a fault ENTITY_INVALID.
+// Validate names everything that is wrong with a draft and can be seen without
+// its protocol, in a fault ENTITY_INVALID.
 func (d Draft) Validate() error {
 	d.SplitVersion()
 	e := d.Entity()
 	if len(e.Controllers) == 0 {
-		e.Controllers = []string{"did:key:caller"} // whoever asks
+		e.Controllers = []string{"did:key:caller"} // the caller
 	}
 	var c fault.Checks
 	d.Check(&c)
@@ -240,28 +240,29 @@ func (d *Draft) Targets() []string {
 	return out
 }
 
-// SplitVersion takes the version off "did:ixo:protocol/x@1.2.0", "" when there
-// is none.
+// SplitVersion splits the version from "did:ixo:protocol/x@1.2.0", "" when
+// there is none.
 func SplitVersion(protocol string) (id, version string) {
 	id, version, _ = strings.Cut(protocol, "@")
 	return id, version
 }
 
-// SplitVersion is SplitVersion for a draft, which may name it elsewhere.
+// SplitVersion is the function for a draft, which may have the version in
+// another member.
 func (d *Draft) SplitVersion() {
 	if id, version := SplitVersion(d.Protocol); version != "" && d.ProtocolVersion == "" {
 		d.Protocol, d.ProtocolVersion = id, version
 	}
 }
 
-// From copies what clients decide in a record, except who controls it.
+// From copies what clients decide in a record, except the controllers.
 func (d *Draft) From(e *Entity) {
 	d.Type, d.Properties, d.Services, d.LinkedResources, d.LinkedEntities = e.Type, e.Properties, e.Services, e.LinkedResources, e.LinkedEntities
 	d.AccordedRights, d.Accounts, d.AlsoKnownAs, d.ExternalIDs = e.AccordedRights, e.Accounts, e.AlsoKnownAs, e.ExternalIDs
 	d.StartDate, d.EndDate, d.Metadata = e.StartDate, e.EndDate, e.Metadata
 }
 
-// Into copies what clients decide, except who controls.
+// Into copies what clients decide, except the controllers.
 func (e *Entity) Into(to *Entity) {
 	to.Type, to.Properties, to.Services, to.LinkedResources, to.LinkedEntities = e.Type, e.Properties, e.Services, e.LinkedResources, e.LinkedEntities
 	to.AccordedRights, to.Accounts, to.AlsoKnownAs, to.ExternalIDs = e.AccordedRights, e.Accounts, e.AlsoKnownAs, e.ExternalIDs

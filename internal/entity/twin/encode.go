@@ -8,9 +8,9 @@ import (
 )
 
 // Encode renders a record exactly as web.Encode does, in about half of the
-// time: a record is rendered for every revision of every twin. A test compares
-// both over all members, so a new one cannot be forgotten here. What cannot be
-// rendered gets the error of web.Encode.
+// time, because a record is rendered for every revision of every twin. A test
+// compares both over all members, so a new one cannot be forgotten here. The
+// error for what cannot be rendered is that of web.Encode.
 func (e *Entity) Encode() ([]byte, error) {
 	w := recordWriter{writer{B: make([]byte, 0, 1536+len(e.Properties.Value)+len(e.Metadata.Value)+256*len(e.Relationships)+128*len(e.Services))}}
 	w.Open()

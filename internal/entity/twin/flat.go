@@ -13,7 +13,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// Decode reads properties. It names those with a number that cannot be kept.
+// Decode reads properties. It names those with a number that cannot be
+// represented.
 func (o Object) Decode() (map[string]any, []fault.Field) {
 	values := map[string]any{}
 	if len(o.Value) == 0 {
@@ -126,7 +127,7 @@ func (s *scanner) text() (string, bool) {
 	return text, true
 }
 
-// value reads what is no object and no list.
+// value reads anything but an object or a list.
 func (s *scanner) value() (any, bool) {
 	switch c := s.next(); {
 	case c == '"':

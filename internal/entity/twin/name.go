@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Name is what a twin is called: the property name, else the name in its
-// metadata, else nothing.
+// Name is the name of a twin: the property name, else the name in its metadata,
+// else "".
 func (e *Entity) Name() string {
 	for _, o := range []Object{e.Properties, e.Metadata} {
 		if name := o.text("name"); name != "" {
@@ -18,7 +18,7 @@ func (e *Entity) Name() string {
 	return ""
 }
 
-// text reads a member that is a text, "" when there is none.
+// text reads a member that is a text, "" for any other.
 func (o Object) text(name string) string {
 	if o.IsZero() || !bytes.Contains(o.Value, []byte(`"`+name+`"`)) {
 		return "" // most have none; do not take them apart

@@ -28,8 +28,8 @@ func LinksOf(id string) Links {
 	return Links{Self: self, History: part("/history"), Relationships: part("/relationships"), Graph: part("/graph"), DIDDocument: part("/did-document")}
 }
 
-// Copy is a record whose lists and names stay as they are when those of e
-// change in place.
+// Copy is a record whose lists and names do not change when those of e are
+// changed in place.
 func (e *Entity) Copy() *Entity {
 	c := *e
 	c.Controllers, c.AlsoKnownAs, c.Services = slices.Clone(e.Controllers), slices.Clone(e.AlsoKnownAs), slices.Clone(e.Services)
@@ -38,8 +38,8 @@ func (e *Entity) Copy() *Entity {
 	return &c
 }
 
-// ControllersOf reads the controllers off a record and nothing else: they
-// stand near its beginning, and a record can be long.
+// ControllersOf reads only the controllers from a record: they are near its
+// beginning, and a record can be long.
 func ControllersOf(body []byte) ([]string, error) {
 	dec := jsontext.NewDecoder(bytes.NewReader(body))
 	_, err := dec.ReadToken()
@@ -63,8 +63,8 @@ func ControllersOf(body []byte) ([]string, error) {
 	return nil, errors.New("read record: it names no controllers")
 }
 
-// ScopesOf reads the scopes of a group off its properties. It returns false
-// when they are there and are not a list of texts: nobody could say what such a
+// ScopesOf reads the scopes of a group from its properties. It returns false
+// when they exist and are not a list of texts: then it is unknown what the
 // group gives.
 func ScopesOf(properties Object) ([]string, bool) {
 	var p struct {

@@ -55,7 +55,7 @@ func (w *writer) Quoted(text string) {
 	w.B, w.Failed = b, w.Failed || err != nil
 }
 
-// isPlain reports whether text is ASCII that JSON takes as it is.
+// isPlain reports whether text is ASCII that JSON does not escape.
 func isPlain(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {

@@ -6,8 +6,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/did"
 )
 
-// Keys are the did:keys a twin is also known as: who signs with one of them
-// speaks for it.
+// Keys returns the did:keys a twin is also known as: a caller who signs with
+// one of them speaks for it.
 func (e *Entity) Keys() []string {
 	var out []string
 	for _, name := range e.AlsoKnownAs {

@@ -22,7 +22,7 @@ func (s Status) next() []Status {
 	return nil
 }
 
-// Check refuses a step a twin cannot take.
+// Check refuses a transition a twin cannot make.
 func (s Status) Check(to Status) error {
 	if slices.Contains(s.next(), to) {
 		return nil

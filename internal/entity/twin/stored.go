@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Stored is what a table holds of a record: all but its links, which say nothing
-// but the DID and are a fourth of a small record.
+// Stored is the part of a record that a table holds: everything but its links,
+// which follow from the DID and are a fourth of a small record.
 func Stored(body []byte) string {
 	var room [512]byte
 	rest, ok := bytes.CutSuffix(body, appendLinks(room[:0], didOf(body)))
@@ -20,8 +20,8 @@ func Stored(body []byte) string {
 	return b.String()
 }
 
-// Body is the record of which a table holds text. Its links are in the text when
-// an earlier version stored it.
+// Body is the record for the text in a table. Its links are in the text if an
+// earlier version stored it.
 func Body(text string) []byte {
 	if text == "" || strings.HasSuffix(text, linksEnd) {
 		return []byte(text)

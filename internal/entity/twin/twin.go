@@ -12,10 +12,10 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Status is where a twin stands in its life.
+// Status is the stage of a twin's life.
 type Status string
 
-// The statuses. StatusDeactivated is final; its DID stays resolvable.
+// The statuses. StatusDeactivated is final; its DID can still be resolved.
 const (
 	StatusDraft       Status = "draft" // a relationship its protocol requires is missing
 	StatusActive      Status = "active"

@@ -20,7 +20,7 @@ const Credential = "credential"
 // others.
 const together = 100
 
-// Item is a credential as others show it.
+// Item is a credential in the form in which others show it.
 func Item(e *twin.Entity) twin.Credential {
 	c := twin.Credential{ID: e.DID, Type: e.Type, Issuer: e.CreatedBy, Status: Status(e.Status, e.Verification.Status)}
 	var said struct {
@@ -45,7 +45,8 @@ func NoteBecame(e *twin.Entity, plans []*relationship.Relationship) {
 	}
 }
 
-// Status is how others show a credential of a status and a verification.
+// Status is the status that others show for a credential with a status and a
+// verification.
 func Status(status twin.Status, verification string) string {
 	if verification == "revoked" || verification == "expired" {
 		return verification
@@ -58,9 +59,9 @@ func Changed(before, e *twin.Entity) bool {
 	return e.DomainType == Credential && Item(before) != Item(e)
 }
 
-// Show makes a record show a credential, or not, as held says. It returns false
-// when that leaves the record as it is. A draft is no credential yet, and a
-// twin that has gone gets no more.
+// Show makes a record show a credential, or not, depending on held. It returns
+// false when the record does not change. A draft is no credential yet, and an
+// ended twin gets no new ones.
 func Show(e *twin.Entity, c twin.Credential, held bool) bool {
 	i := slices.IndexFunc(e.VerifiableCredential, func(o twin.Credential) bool { return o.ID == c.ID })
 	switch {
@@ -83,20 +84,20 @@ func Show(e *twin.Entity, c twin.Credential, held bool) bool {
 	return true
 }
 
-// Place is where a walk over those who show a credential goes on. The zero
-// value is the beginning.
+// Place is where a walk over the twins that show a credential continues. The
+// zero value is the beginning.
 type Place struct {
 	Edge     int64 `json:"edge,omitzero"`     // to the last claim
 	Claim    int64 `json:"claim,omitzero"`    // that one, while what produces it is not all done
 	Producer int64 `json:"producer,omitzero"` // edge of the last that produces it
 }
 
-// above is the place of a walk over those who produce one claim, and no more.
+// above is the place of a walk over the producers of one claim only.
 func above(claim int64) Place { return Place{Edge: math.MaxInt64, Claim: claim} }
 
-// holders lists at most limit twins that may show a credential, from a place
-// on: each claim it became of, and then what produces that one. They are sorted,
-// each named once. next is where the list goes on, zero at its end.
+// holders lists at most limit twins that may show a credential, from a place on:
+// each claim it became of, and then the producers of that one. They are sorted,
+// without duplicates. next is where the list continues, zero at its end.
 func holders(ctx context.Context, q db.Querier, credential int64, p Place, limit int) (nids []int64, next Place, err error) {
 	for n := 0; ; {
 		if p.Claim != 0 {

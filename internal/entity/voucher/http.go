@@ -54,7 +54,7 @@ type cancelling struct {
 	Reason string `json:"reason" doc:"1 to 500 characters." example:"Issued twice."`
 }
 
-// place is where a list goes on.
+// place is where a list continues.
 type place struct {
 	Before int64 `json:"b"`
 }

@@ -29,10 +29,10 @@ type Config struct {
 	Idem    *once.Store
 	Cursors web.Cursors
 	Now     func() time.Time
-	// Certificate gives the project of a credential that the caller of ctx may see and
-	// that stands; the fault says why it does not.
+	// Certificate returns the project of a valid credential that the caller of ctx may
+	// see; the fault says why it is not valid.
 	Certificate func(ctx context.Context, q db.Querier, did string) (project string, err error)
-	// Stands says why a credential of a workspace does not stand any more.
+	// Stands returns why a credential of a workspace is no longer valid.
 	Stands func(ctx context.Context, q db.Querier, ws, did string) error
 	// Controls reports whether the caller of ctx is a DID or controls its twin.
 	Controls func(ctx context.Context, q db.Querier, did string) (bool, error)
@@ -102,7 +102,7 @@ func (s *Service) Issue(ctx context.Context, d Draft) (web.Reply[*Voucher], erro
 	})
 }
 
-// Redeem gives a supplier an amount of a voucher. Faults: REDEMPTION_INVALID,
+// Redeem pays a supplier an amount from a voucher. Faults: REDEMPTION_INVALID,
 // VOUCHER_NOT_FOUND, NOT_SUPPLIER, SUPPLIER_MISMATCH, VOUCHER_EXPIRED,
 // VOUCHER_CANCELLED, BALANCE_TOO_LOW and those of Config.Stands.
 func (s *Service) Redeem(ctx context.Context, d RedemptionDraft) (web.Reply[*Redemption], error) {
@@ -191,7 +191,7 @@ func refuse(status string, v *row) error {
 		With(fault.Field{Pointer: "/amount", Code: "too_much", Detail: "Redeem at most the balance."})
 }
 
-// Cancel ends a voucher; what was redeemed stays. Faults: VOUCHER_NOT_FOUND,
+// Cancel ends a voucher; redemptions stay. Faults: VOUCHER_NOT_FOUND,
 // VOUCHER_INVALID, VOUCHER_CANCELLED.
 func (s *Service) Cancel(ctx context.Context, id, reason string) (*Voucher, error) {
 	var wrong fault.Checks
@@ -238,8 +238,8 @@ func (s *Service) Get(ctx context.Context, id string) (*Voucher, error) {
 	return s.shown(ctx, r), nil
 }
 
-// List reads vouchers that fit a filter, newest first, from before on; 0 is the
-// newest. It looks at so many that a page may be short.
+// List reads vouchers that match a filter, newest first, from before on; 0 is
+// the newest. It looks at a limited number, so a page may be short.
 func (s *Service) List(ctx context.Context, f Filter, before int64, limit int) (items []*Voucher, next int64, err error) {
 	c := web.CallerFrom(ctx)
 	if f.Project == "" && len(c.Projects) == 1 {
@@ -267,7 +267,7 @@ func (s *Service) List(ctx context.Context, f Filter, before int64, limit int) (
 	return items, before, nil
 }
 
-// Redemptions reads what was taken from a voucher, newest first. The fault is
+// Redemptions reads the redemptions of a voucher, newest first. The fault is
 // VOUCHER_NOT_FOUND.
 func (s *Service) Redemptions(ctx context.Context, id string, before int64, limit int) (items []*Redemption, next int64, err error) {
 	r, err := s.find(ctx, s.db, id)
@@ -293,8 +293,8 @@ func (s *Service) Redemptions(ctx context.Context, id string, before int64, limi
 	return items, next, nil
 }
 
-// Held are the vouchers of a recipient that can be redeemed over USSD, newest
-// first: they name their supplier.
+// Held returns the vouchers of a recipient that can be redeemed over USSD,
+// newest first: they name their supplier.
 func (s *Service) Held(ctx context.Context, ws, recipient string) (out []*Voucher, err error) {
 	found, err := Filter{Recipient: recipient}.list(ctx, s.db, ws, math.MaxInt64)
 	for _, r := range found {
@@ -305,8 +305,8 @@ func (s *Service) Held(ctx context.Context, ws, recipient string) (out []*Vouche
 	return out, err
 }
 
-// Pay redeems an amount of a voucher at its supplier because its recipient says so.
-// The same key again takes nothing more and gives what was given.
+// Pay redeems an amount of a voucher at its supplier on the request of its
+// recipient. Repeating a key takes nothing more and returns the first result.
 func (s *Service) Pay(ctx context.Context, recipient, key string, d RedemptionDraft) (*Redemption, error) {
 	var wrong fault.Checks
 	taken := cents(&wrong, "/amount", d.Amount)
@@ -335,15 +335,15 @@ func (s *Service) Pay(ctx context.Context, recipient, key string, d RedemptionDr
 	return out, err
 }
 
-// Erase ends the vouchers of somebody who is erased and forgets what was written
-// beside them. Amounts stay: suppliers were paid.
+// Erase ends the vouchers of an erased person and removes the text in them.
+// Amounts stay, because suppliers were paid.
 func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, id string) (int64, error) {
 	n, err := tx.Exec(ctx, eraseVouchers, ws, id)
 	return n, db.Wrap("erase vouchers", err)
 }
 
-// announce tells of a voucher by its credential: whoever reads events must not learn
-// its id, which is all that a supplier needs.
+// announce appends an event that names a voucher by its credential: readers of
+// events must not learn its id, which is all that a supplier needs.
 func (s *Service) announce(ctx context.Context, tx *db.Tx, kind string, v *Voucher) error {
 	return s.cfg.Events.Append(ctx, tx, event.Event{Workspace: web.CallerFrom(ctx).Workspace, Type: kind, Subject: v.EmissionCertificateID})
 }

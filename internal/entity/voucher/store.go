@@ -79,7 +79,7 @@ func notFound() error {
 	return fault.New(fault.NotFound, "VOUCHER_NOT_FOUND", "There is no such voucher. GET /v1/vouchers lists those you may see.")
 }
 
-// Filter narrows a list of vouchers; empty members do not.
+// Filter narrows a list of vouchers; empty members are ignored.
 type Filter struct{ Recipient, Project string }
 
 // maxExamined is how many vouchers one page looks at.

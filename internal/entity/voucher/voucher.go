@@ -28,8 +28,8 @@ type (
 	Redemption      = api.Redemption
 )
 
-// The states of a voucher. Only the first three are stored as they are: one that
-// is active may be spent or expired.
+// The states of a voucher. Only the first three are stored: an active one may be
+// spent or expired.
 const (
 	active    = "active"
 	cancelled = "cancelled"
@@ -59,9 +59,9 @@ const (
 
 var currencyForm = regexp.MustCompile(`^[A-Z]{3}$`)
 
-// cents is an amount in hundredths. It must be one exactly, so that nobody wonders
-// which way it was rounded: the number nearest to its hundredths is the one that was
-// sent.
+// cents converts an amount to hundredths. It must be exact, so that there is no
+// doubt about rounding: the number nearest to its hundredths must be the one that
+// was sent.
 func cents(c *fault.Checks, pointer string, amount float64) int64 {
 	n := math.Round(amount * 100)
 	switch {
@@ -75,7 +75,7 @@ func cents(c *fault.Checks, pointer string, amount float64) int64 {
 
 func amount(cents int64) float64 { return float64(cents) / 100 }
 
-// checkDraft names everything that is wrong with a draft by itself, and gives its
+// checkDraft names everything that is wrong with a draft alone, and returns its
 // value in hundredths.
 func checkDraft(c *fault.Checks, d *Draft, now time.Time) int64 {
 	check.DID(c, "/recipientDid", d.RecipientDID)
@@ -116,8 +116,7 @@ func checkAttribute(c *fault.Checks, name string, value any) {
 	}
 }
 
-// newID is a name that nobody guesses: whoever is a supplier and knows it can take
-// from the voucher.
+// newID makes an unguessable id: a supplier who knows it can redeem the voucher.
 func newID(prefix string) string {
 	random := make([]byte, 16)
 	_, _ = rand.Read(random) // never fails

@@ -17,7 +17,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
-// Check compares the properties of a twin with what is declared. properties is
+// Check checks the properties of a twin against the declarations. properties is
 // what JSON decodes to: map[string]any with float64 numbers. It returns every
 // fault, sorted, at most 100, none that repeats a value; nil when all is well.
 func (s *Set) Check(properties any) []fault.Field {
@@ -82,8 +82,8 @@ func weigh(v any) (nodes, bytes int) {
 	return nodes, bytes
 }
 
-// quick knows the common schemas by itself: it only ever says that a value is
-// good. What it does not take, the schema decides.
+// quick checks common schemas fast: it only ever confirms that a value is
+// valid. Everything else is left to the schema.
 type quick struct {
 	kind     string // type of JSON
 	format   func(any) bool
@@ -225,8 +225,8 @@ func (m *mapper) add(base string, e *jsonschema.ValidationError) {
 	}
 }
 
-// sentence says what is wrong in plain words, with what the protocol wants and
-// never with what was sent.
+// sentence says what is wrong in plain words, naming what the protocol requires
+// and never what was sent.
 func sentence(k jsonschema.ErrorKind) (code, detail string) {
 	switch k := k.(type) {
 	case *kind.Type:
@@ -302,7 +302,7 @@ func typesInWords(want []string) string {
 	return strings.Join(words, " or ")
 }
 
-// valuesInWords lists what is allowed, as far as it is short.
+// valuesInWords lists the allowed values, if the list is short.
 func valuesInWords(want []any) string {
 	var words []string
 	for i, v := range want {

@@ -6,7 +6,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// errFormat says that a value does not have its format. It says no more: the
+// errFormat means that a value does not have its format. It has no details: the
 // sentence for people is made from the name of the format. Only GeoJSON needs
 // more; see wrongGeo.
 var errFormat = errors.New("the format is not met")

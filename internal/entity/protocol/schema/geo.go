@@ -104,8 +104,7 @@ func geometry(o map[string]any, depth int) wrongGeo {
 	return wrongType
 }
 
-// all checks each item of an array; otherwise is what is wrong with anything
-// else.
+// all checks each item of an array; otherwise is the error for any other value.
 func all(v any, otherwise wrongGeo, check func(any) wrongGeo) wrongGeo {
 	list, ok := v.([]any)
 	if !ok {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Narrows says why a property refuses values that another one took; "" when it
-// does not.
+// Narrows says why a property refuses values that another one accepted; "" when
+// it does not.
 func Narrows(from, to *Property) string { return narrows(from.Doc, to.Doc) }
 
 // narrows says why a schema refuses values that another one took; "" when it

@@ -42,8 +42,8 @@ func keywords() map[string]place {
 	}
 }
 
-// reader makes a schema somebody wrote one we can trust: it knows every
-// keyword in it, it reaches nothing outside itself, and it cannot be slow.
+// reader turns a foreign schema into one we can trust: it knows every keyword
+// in it, the schema refers to nothing outside itself, and it cannot be slow.
 type reader struct {
 	c        *fault.Checks
 	at       string // where the schema is, as a JSON pointer
@@ -77,8 +77,8 @@ func (r *reader) note(ptr, code, detail string) {
 	r.c.Add(r.at+ptr, code, detail)
 }
 
-// walk checks a subschema and returns it with our type names put into the
-// words of JSON Schema.
+// walk checks a subschema and returns it with our type names converted to JSON
+// Schema.
 func (r *reader) walk(v any, ptr string) any {
 	if b, ok := v.(bool); ok && ptr != "" {
 		r.nodes[ptr] = b
@@ -160,8 +160,8 @@ func (r *reader) members(name string, v any, at string) any {
 	return out
 }
 
-// plain checks a keyword whose value is no schema. It returns false for one
-// that is not kept.
+// plain checks a keyword whose value is not a schema. It returns false for one
+// that is dropped.
 func (r *reader) plain(name string, v any, ptr, at string) bool {
 	switch name {
 	case "$schema":
@@ -176,7 +176,7 @@ func (r *reader) plain(name string, v any, ptr, at string) bool {
 	case "pattern":
 		if s, ok := v.(string); ok {
 			r.pattern(s, at)
-		} // the compiler refuses what is no text
+		} // the compiler refuses anything but a text
 	case "format":
 		if s, ok := v.(string); !ok || r.formats[s] == "" {
 			r.note(at, "unknown_format", "The value must be one of "+strings.Join(slices.Sorted(maps.Keys(r.formats)), ", ")+".")

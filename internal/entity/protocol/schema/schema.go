@@ -35,7 +35,7 @@ const (
 
 // Limits of one check.
 const (
-	// MaxErrors is how many faults are named.
+	// MaxErrors limits the faults that are named.
 	MaxErrors       = 100
 	maxCheckSteps   = 200_000  // subschemas times values: each may cost a fault of its own
 	maxPatternSteps = 50 << 20 // instructions times bytes
@@ -44,7 +44,7 @@ const (
 // dialect is the JSON Schema we speak.
 const dialect = "https://json-schema.org/draft/2020-12/schema"
 
-// Property is a declared property. It does not change once it is compiled.
+// Property is a declared property. It never changes once it is compiled.
 type Property struct {
 	Kind    string         // its type name; "any" when it takes several
 	Doc     map[string]any // JSON Schema
@@ -52,14 +52,14 @@ type Property struct {
 	PII     bool           // declared as personal data in its schema
 	Nodes   int            // subschemas
 
-	quick    *quick             // nil: only the schema can tell
+	quick    *quick             // nil: only the schema can decide
 	compiled *jsonschema.Schema // nil until the set is compiled
 	cost     int                // subschemas one value may meet
 	patterns int                // instructions of its patterns
 }
 
-// Parse reads the declaration of a property at a JSON pointer: a type name or
-// a JSON Schema. It notes all that is wrong and returns nil then.
+// Parse reads the declaration of a property at a JSON pointer: a type name or a
+// JSON Schema. It notes everything that is wrong, and then returns nil.
 func Parse(raw jsontext.Value, at string, c *fault.Checks) *Property {
 	if len(raw) > maxSchema {
 		c.Add(at, "too_large", fmt.Sprintf("The schema of a property may have at most %d bytes.", maxSchema))
@@ -89,7 +89,7 @@ func Parse(raw jsontext.Value, at string, c *fault.Checks) *Property {
 	return nil
 }
 
-// Depth is how deep arrays and objects nest in v.
+// Depth is the nesting depth of arrays and objects in v.
 func Depth(v any) int {
 	n := 0
 	switch v := v.(type) {
@@ -107,8 +107,8 @@ func Depth(v any) int {
 	return n + 1
 }
 
-// Set is the properties of a protocol. Compile it before use; it does not
-// change afterwards.
+// Set is the properties of a protocol. Compile it before use; it never changes
+// afterwards.
 type Set struct {
 	ID          string // URI of the schema, with a query
 	Title       string
@@ -132,16 +132,16 @@ func (s *Set) Nodes() int {
 	return n
 }
 
-// Compile makes the set ready. What JSON Schema itself refuses is noted. The
-// properties are copied first: they may be part of other sets.
+// Compile makes the set ready. It notes what JSON Schema itself refuses. The
+// properties are copied first, because they may be part of other sets.
 func (s *Set) Compile(c *fault.Checks) error {
 	var err error
 	if s.text, err = json.Marshal(s.document(), json.Deterministic(true)); err != nil {
 		return fmt.Errorf("encode schema: %w", err)
 	}
 	s.Properties = maps.Clone(s.Properties)
-	// Each property by itself: the work of the compiler grows with the square
-	// of the subschemas of one document.
+	// Each property separately, because the work of the compiler grows with the
+	// square of the subschemas of one document.
 	comp := newCompiler()
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		p := *s.Properties[name]
@@ -200,15 +200,15 @@ func holdsRef(v any) bool {
 	return false
 }
 
-// loader refuses every document but the one given: a schema never makes us
-// read a file or call somebody.
+// loader refuses every document but the given one: a schema never makes us read
+// a file or call a server.
 type loader struct{}
 
 func (loader) Load(string) (any, error) { return nil, errRemote }
 
 var errRemote = errors.New("a schema reaches no other document")
 
-// newCompiler makes a compiler that stays at home.
+// newCompiler makes a compiler that loads nothing.
 func newCompiler() *jsonschema.Compiler {
 	c := jsonschema.NewCompiler()
 	c.UseLoader(loader{})

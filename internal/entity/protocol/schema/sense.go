@@ -12,9 +12,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// Sense notes what no value can meet in the declaration of a property, and a
-// default that the property itself refuses. It is for new declarations: a
-// stored one is used as it is.
+// Sense notes a declaration that no value can meet, and a default that the
+// property itself refuses. It is for new declarations: a stored one is used
+// unchanged.
 func Sense(p *Property, at string, c *fault.Checks) {
 	sense(p.Doc, at, c)
 	value, given := p.Doc["default"]
@@ -28,7 +28,7 @@ func Sense(p *Property, at string, c *fault.Checks) {
 	}
 	var err error
 	if compiled.compiled, err = comp.Compile(alone); err != nil {
-		return // whoever compiles the set says why
+		return // compiling the set reports why
 	}
 	var m mapper
 	compiled.check(&m, "default", value)
@@ -37,11 +37,11 @@ func Sense(p *Property, at string, c *fault.Checks) {
 	}
 }
 
-// alone names a schema that is compiled by itself.
+// alone names a schema that is compiled separately.
 const alone = "urn:schema:alone"
 
-// Compiles reads a JSON Schema that is no property, at a JSON pointer, and
-// notes all that is wrong with it.
+// Compiles reads a JSON Schema that is not a property, at a JSON pointer, and
+// notes everything that is wrong with it.
 func Compiles(raw jsontext.Value, at string, c *fault.Checks) {
 	if raw.Kind() != '{' {
 		c.Add(at, "wrong_type", "The value must be a JSON Schema.")

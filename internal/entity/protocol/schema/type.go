@@ -7,15 +7,15 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/rql"
 )
 
-// Type is a type that a property can be declared with, and all that anybody has
-// to know of it. Each family of types has a file with its values.
+// Type is a type that a property can be declared with, with all its
+// characteristics. Each family of types has a file with its values.
 type Type struct {
 	Name     string
 	Doc      map[string]any // its JSON Schema
 	Compares rql.Kind       // how filters compare its values; what compares is sorted and can be indexed
 	Cell     string         // what a cell of a table holds: text, number, boolean, date, date-time, object or array
 	// Valid checks the format of its schema; nil when it has none, or JSON Schema
-	// knows it. Twins are searched and computed with by what passes here.
+	// checks it. Searches and computations rely on values that pass here.
 	Valid func(any) bool
 	Hint  string // how a value of that format looks, after "The value must be"
 	// Is recognises a schema of the type that was written out; by default the
@@ -26,7 +26,7 @@ type Type struct {
 // types is the table of all types, by name.
 var types = slices.Concat(textTypes(), numberTypes(), timeTypes(), placeTypes(), structureTypes())
 
-// typeOf finds a type; the zero one compares as nobody knows.
+// typeOf finds a type; the zero one when unknown.
 func typeOf(name string) Type {
 	for _, t := range types {
 		if t.Name == name {
@@ -36,10 +36,10 @@ func typeOf(name string) Type {
 	return Type{}
 }
 
-// Compares is how filters compare values of a type.
+// Compares says how filters compare values of a type.
 func Compares(name string) rql.Kind { return typeOf(name).Compares }
 
-// Cell is what a cell of a table holds for a type; "" when nobody knows.
+// Cell is what a cell of a table holds for a type; "" when unknown.
 func Cell(name string) string { return typeOf(name).Cell }
 
 // Scalar reports whether a type can be in the property index.
