@@ -16,11 +16,11 @@ import (
 	"github.com/hearth-dmrv/hearth/plugins"
 )
 
-// Main runs what the command line says, with plugins beside those that come with
-// Hearth, and ends the process. Its version is that of the main module.
+// Main runs the command line, with plugins besides the bundled ones, and ends
+// the process. Its version is that of the main module.
 func Main(added ...plugin.Plugin) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	// A second signal ends the program at once: the first one has been heard.
+	// A second signal ends the program at once.
 	context.AfterFunc(ctx, stop)
 	line := cli.Program{Version: version(), In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), Plugins: append(plugins.Bundled(), added...)}
 	code := line.Run(ctx, os.Args[1:])

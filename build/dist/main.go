@@ -21,7 +21,7 @@ import (
 // systems are those that archives are made for.
 var systems = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 
-// beside stands in each archive next to the program.
+// beside are the files in each archive besides the program.
 var beside = []string{"LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md"}
 
 // maker makes the archives of one version.

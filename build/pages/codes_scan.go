@@ -138,7 +138,7 @@ func (sc *scanner) shape(x *ast.CallExpr) (call, bool) {
 	return call{}, false
 }
 
-// isText tells a field check from other methods called Add.
+// isText distinguishes a field check from other methods called Add.
 func (sc *scanner) isText(e ast.Expr) bool {
 	_, ok := sc.text(e)
 	return ok
@@ -224,7 +224,7 @@ func kindName(e ast.Expr) string {
 	return ""
 }
 
-// parameter is the place of e among fn's parameters, -1 when it is none.
+// parameter is the index of e among fn's parameters, -1 when it is not one.
 func parameter(fn *ast.FuncDecl, e ast.Expr) int {
 	id, ok := e.(*ast.Ident)
 	if !ok || fn == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/config"
 )
 
-// page makes one of the pages; old is what it says now.
+// page makes one of the pages; old is its present text.
 type page struct {
 	name string
 	made func(root, old string) (string, error)

@@ -61,7 +61,7 @@ func ussdPage(page string) (string, error) {
 	return out.String(), nil
 }
 
-// offer is a name and what it means.
+// offer is a name and its meaning.
 type offer struct{ name, about string }
 
 func params(of []machine.Param) []offer {

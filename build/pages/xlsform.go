@@ -63,8 +63,8 @@ The value of ` + "`once()`" + ` is kept when a response is corrected.
 Other programs ignore them. Each is optional; export a template to see them in use.
 `
 
-// xlsformPage is what is read of XLSForm workbooks, from the tables that the program
-// reads them with.
+// xlsformPage describes what is read from XLSForm workbooks, from the tables that
+// the program reads them with.
 func xlsformPage() string {
 	var b strings.Builder
 	b.WriteString(xlsformBegin)

@@ -20,7 +20,7 @@ type event struct {
 	Elapsed                                   float64
 }
 
-// summary is what was seen so far.
+// summary is the totals so far.
 type summary struct {
 	out             io.Writer
 	texts           map[string]*strings.Builder // package + test → its output
@@ -43,7 +43,7 @@ func main() {
 	}
 }
 
-// read goes through all events. A line that is not JSON is shown as it is.
+// read processes all events. A line that is not JSON is printed unchanged.
 func (s *summary) read(r io.Reader) error {
 	lines := bufio.NewReader(r)
 	for {

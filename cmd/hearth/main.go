@@ -17,7 +17,7 @@ var version = "0.1.0-dev"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	// A second signal ends the program at once: the first one has been heard.
+	// A second signal ends the program at once.
 	context.AfterFunc(ctx, stop)
 	p := cli.Program{Version: version, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), Plugins: plugins.Bundled()}
 	code := p.Run(ctx, os.Args[1:])

@@ -25,11 +25,11 @@ const (
 // Bus carries messages from publishers to subscribers of a topic.
 type Bus interface {
 	// Publish sends payload to all subscribers of topic, the caller's own
-	// included. It never waits: not for them, not for a network. Never call it
-	// inside a write transaction: wake-ups follow the commit.
+	// included. It never waits for them or for a network. Never call it inside
+	// a write transaction: wake-ups follow the commit.
 	Publish(ctx context.Context, topic, payload string) error
-	// Subscribe calls f for every message on topic, one at a time and in
-	// order of arrival, on a goroutine of its own. A topic such as "events.*" is
+	// Subscribe calls f for every message on topic, one at a time and in order
+	// of arrival, on a goroutine of its own. A topic such as "events.*" means
 	// all of that kind. No call begins after cancel has returned.
 	Subscribe(topic string, f func(Message)) (cancel func())
 	// Close ends all subscriptions and waits for calls that are running. It
@@ -37,7 +37,7 @@ type Bus interface {
 	Close()
 }
 
-// Which is what stands after the dot of the topic.
+// Which is the part of the topic after the dot.
 func (m Message) Which() string {
 	_, which, _ := strings.Cut(m.Topic, ".")
 	return which
@@ -84,7 +84,7 @@ func New() *Local {
 	return &Local{topics: map[string]map[*subscriber]struct{}{}}
 }
 
-// Publish sends a message to this process's subscribers. It fails only on a
+// Publish sends a message to this process's subscribers. It fails only for a
 // message over the limits.
 func (l *Local) Publish(_ context.Context, topic, payload string) error {
 	if err := checkMessage(topic, payload); err != nil {

@@ -17,26 +17,26 @@ const (
 	natsPing    = 5 * time.Second // a silent server is asked whether it lives
 	natsWait    = 250 * time.Millisecond
 	natsPending = 64 << 20 // bytes that wait for subscribers of this process
-	missedToken = "missed" // the subject that tells of lost messages
-	// lookEvery is how often subscribers look for themselves while there is no
-	// server: what they would hear of are rows.
+	missedToken = "missed" // the subject for messages that messages were lost
+	// lookEvery is how often subscribers look at the store while there is no
+	// server: the messages are only hints about rows.
 	lookEvery = time.Second
 )
 
-// NATSConfig says how to reach the NATS servers. URL and Space are needed.
+// NATSConfig configures a NATS bus. URL and Space are needed.
 type NATSConfig struct {
 	URL         string // one or several, with commas between them
 	Credentials string // file with a JWT and its key; "" is none
 	CA          string // file with certificates of authorities; "" are the system's
-	// Space is the part of the subjects that belongs to one store: those who share
-	// servers do not hear each other.
+	// Space is the part of the subjects that belongs to one store, so that several
+	// stores can share servers.
 	Space string
 	Log   *slog.Logger
 }
 
-// NATS is a bus between instances over core NATS: nothing is kept, and what is
-// lost is looked up in the store. Without a server it goes on within the process,
-// and has its subscribers look for themselves each second.
+// NATS is a bus between instances over core NATS: messages are not kept, and lost
+// ones are made up for by looking at the store. Without a server it works within
+// the process, and makes its subscribers look at the store each second.
 type NATS struct {
 	local   *Local
 	conn    *nats.Conn
@@ -50,8 +50,8 @@ type NATS struct {
 
 var _ Bus = (*NATS)(nil)
 
-// NewNATS makes a bus. A server that is not there is no error: the bus connects
-// when it comes.
+// NewNATS makes a bus. A missing server is not an error: the bus connects when
+// it is available.
 func NewNATS(ctx context.Context, c NATSConfig) (*NATS, error) {
 	n := &NATS{local: New(), prefix: "hearth." + token(c.Space) + ".", log: c.Log, out: newOutbox(), closing: make(chan struct{})}
 	n.close = sync.OnceFunc(func() { close(n.closing) })
@@ -110,7 +110,7 @@ func name(token string) string {
 	return string(text)
 }
 
-// Publish is that of a Postgres: it waits for nobody.
+// Publish works like that of Postgres: it never waits.
 func (n *NATS) Publish(_ context.Context, subject, payload string) error {
 	if err := checkMessage(subject, payload); err != nil {
 		return err
@@ -125,11 +125,12 @@ func (n *NATS) Subscribe(subject string, f func(Message)) (cancel func()) {
 	return n.local.Subscribe(subject, f)
 }
 
-// Degraded reports whether there is no server: other instances hear nothing of
-// this one, nor it of them, but what is in the store.
+// Degraded reports whether there is no server: instances then learn of each
+// other's changes only from the store.
 func (n *NATS) Degraded() bool { return !n.conn.IsConnected() }
 
-// Close sends what waits, if that is possible, and ends all subscriptions.
+// Close sends pending messages, if that is possible, and ends all
+// subscriptions.
 func (n *NATS) Close() {
 	n.close()
 	n.wg.Wait()
@@ -147,7 +148,7 @@ func (n *NATS) send(ctx context.Context) {
 			}
 		case <-n.closing:
 			if n.try() {
-				_ = n.conn.FlushTimeout(time.Second) // whoever does not get it looks at the store
+				_ = n.conn.FlushTimeout(time.Second) // instances that miss it look at the store
 			}
 			return
 		}
@@ -162,8 +163,8 @@ func (n *NATS) send(ctx context.Context) {
 	}
 }
 
-// try sends what waits; false when it could not, and the others are to be told
-// that they missed it.
+// try sends pending messages; false when it failed, and the others must be told
+// that they missed some.
 func (n *NATS) try() bool {
 	for _, one := range n.out.take() {
 		root, rest, _ := strings.Cut(one.topic, ".")
@@ -196,7 +197,7 @@ func (n *NATS) receive(m *nats.Msg) {
 	}
 }
 
-// look has subscribers look for themselves while there is no server.
+// look makes subscribers look at the store while there is no server.
 func (n *NATS) look() {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -218,16 +219,16 @@ func (n *NATS) lost(ctx context.Context, err error) {
 	}
 }
 
-// back tells subscribers here that they may have missed something, and those of
-// others too: both were without a server.
+// back tells subscribers here, and those of other instances, that they may have
+// missed something, because both were without a server.
 func (n *NATS) back(ctx context.Context) {
 	n.log.InfoContext(ctx, "bus connected")
 	n.local.missed()
 	n.out.fail()
 }
 
-// trouble is what the server or the client says beside, such as that messages
-// came faster than they were taken.
+// trouble logs errors of the server or the client, such as that messages
+// arrived faster than they were read.
 func (n *NATS) trouble(ctx context.Context, err error) {
 	n.log.WarnContext(ctx, "bus", "err", err.Error())
 	n.local.missed()

@@ -2,13 +2,13 @@ package bus
 
 import "sync"
 
-// note is one message on its way to other instances. The zero note tells them
-// that messages were lost; no message has an empty topic.
+// note is one message to other instances. The zero note means that messages
+// were lost; no message has an empty topic.
 type note struct{ topic, payload string }
 
-// outbox holds what is to be sent to other instances. It never makes anybody
-// wait: equal messages become one, and when there are too many one takes the
-// place of all and says that some were lost.
+// outbox holds messages for other instances. It never blocks: equal messages
+// become one, and when there are too many they are replaced by a note that some
+// were lost.
 type outbox struct {
 	wake chan struct{} // cap 1: there may be something to send
 
@@ -26,7 +26,7 @@ func (o *outbox) put(n note) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if _, ok := o.held[n]; ok {
-		return // whoever gets it looks at the store after both
+		return // its receivers look at the store after both
 	}
 	if len(o.queue) == maxQueue {
 		o.reset(note{})
@@ -37,7 +37,7 @@ func (o *outbox) put(n note) {
 	o.signal()
 }
 
-// fail has the others told that messages were lost, instead of what waits.
+// fail replaces the pending messages by a note that messages were lost.
 func (o *outbox) fail() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -27,29 +27,29 @@ const (
 )
 
 // Postgres is a bus between all instances on one PostgreSQL database and
-// schema, over LISTEN and NOTIFY. Connections of its own listen
-// and publish, so it never waits for, or holds up, the store, and publishers
-// never wait for the network. LISTEN needs a session: a pooler in front must
-// not pool by transaction.
+// schema, over LISTEN and NOTIFY. It listens and publishes on connections of
+// its own, so it never waits for the store or delays it, and publishers never
+// wait for the network. LISTEN needs a session: a pooler in front must not pool
+// by transaction.
 type Postgres struct {
 	local   *Local
 	conf    *pgx.ConnConfig
 	log     *slog.Logger
 	ping    time.Duration
 	channel string
-	origin  string // names this instance in what it publishes
+	origin  string // identifies this instance in its messages
 	out     *outbox
 	stop    context.CancelFunc // ends the listener
 	closing chan struct{}      // closed: the sender sends what waits and ends
 	close   func()
 	wg      sync.WaitGroup
-	silent  atomic.Bool     // nobody listens now
+	silent  atomic.Bool     // not listening now
 	begun   strings.Builder // the pieces of a long message so far; of the listener alone
 }
 
-// NewPostgres connects a bus to the database at url. It listens until ctx
-// ends or Close is called, and connects again by itself when the connection
-// is lost; subscribers then get a Message with Missed set.
+// NewPostgres connects a bus to the database at url. It listens until ctx ends
+// or Close is called, and reconnects when the connection is lost; subscribers
+// then get a Message with Missed set.
 func NewPostgres(ctx context.Context, url string, log *slog.Logger) (*Postgres, error) {
 	return newPostgres(ctx, url, log, pingEvery)
 }
@@ -81,11 +81,11 @@ func newPostgres(ctx context.Context, url string, log *slog.Logger, ping time.Du
 	return p, nil
 }
 
-// Publish sends a message to the subscribers of this process at once and has
-// it sent to the other instances soon; it waits for neither. Equal messages
-// that wait become one. When too many wait, or the database cannot be reached,
-// the others are told that they missed some as soon as that is possible. It
-// fails only on a message over the limits.
+// Publish sends a message to the subscribers of this process at once and to the
+// other instances soon; it waits for neither. Equal pending messages become
+// one. When too many are pending, or the database cannot be reached, the others
+// are told that they missed some as soon as possible. It fails only for a
+// message over the limits.
 func (p *Postgres) Publish(_ context.Context, topic, payload string) error {
 	if err := checkMessage(topic, payload); err != nil {
 		return err
@@ -100,8 +100,9 @@ func (p *Postgres) Subscribe(topic string, f func(Message)) (cancel func()) {
 	return p.local.Subscribe(topic, f)
 }
 
-// Close sends what waits, stops listening, ends all subscriptions and closes
-// the connections. It takes a few seconds at most when the database is gone.
+// Close sends pending messages, stops listening, ends all subscriptions and
+// closes the connections. It takes a few seconds at most when the database is
+// gone.
 func (p *Postgres) Close() {
 	p.close()
 	p.stop()
@@ -109,8 +110,9 @@ func (p *Postgres) Close() {
 	p.local.Close()
 }
 
-// open names the channel and makes the first connection. The name comes from
-// the schema: installations that share a database do not hear each other.
+// open names the channel and makes the first connection. The name depends on
+// the schema, so that installations that share a database do not hear each
+// other.
 func (p *Postgres) open(ctx context.Context) (*pgx.Conn, error) {
 	conn, err := p.dial(ctx)
 	if err != nil {
@@ -154,7 +156,8 @@ func (p *Postgres) probe(ctx context.Context, from, to *pgx.Conn) error {
 	}
 }
 
-// ErrPooled says that the address leads to a pooler that does not keep sessions.
+// ErrPooled means that the address leads to a pooler that does not keep
+// sessions.
 var ErrPooled = errors.New("LISTEN hears nothing: is there a pooler in between that pools by transaction? Name the database itself with HEARTH_BUS_URL")
 
 func (p *Postgres) dial(ctx context.Context) (*pgx.Conn, error) {
@@ -248,7 +251,7 @@ func (p *Postgres) alive(ctx context.Context, conn *pgx.Conn) error {
 	return conn.Ping(ctx)
 }
 
-// Degraded reports whether this instance hears nothing of others now.
+// Degraded reports whether this instance hears nothing from others now.
 func (p *Postgres) Degraded() bool { return p.silent.Load() }
 
 // receive hands on a message of another instance; our own were delivered when
@@ -275,9 +278,9 @@ func (p *Postgres) receive(wire string) {
 	}
 }
 
-// Wire is a message as it goes out on a channel, for those who send it with
-// pg_notify in a transaction of their own: other instances hear of it with the
-// commit. Subscribers of this process do not.
+// Wire is a message in the form for pg_notify in the caller's own transaction:
+// other instances receive it with the commit. Subscribers of this process do
+// not.
 func (p *Postgres) Wire(topic, payload string) (channel, text string) {
 	return p.channel, p.origin + "\n" + topic + "\n" + payload
 }

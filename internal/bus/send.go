@@ -17,7 +17,7 @@ type sender struct {
 	marks uint64    // how many pieces were made
 }
 
-// send works until the bus is closed, and then sends what is left.
+// send works until the bus is closed, and then sends the rest.
 func (s *sender) send(ctx context.Context) {
 	defer s.hangUp(ctx)
 	for wait := firstBackoff; ; {
@@ -33,15 +33,15 @@ func (s *sender) send(ctx context.Context) {
 		}
 		select {
 		case <-s.closing:
-			return // it would fail again, and nobody shall wait for that
+			return // it would fail again, and nothing should wait for that
 		case <-time.After(wait):
 		}
 		wait = min(2*wait, lastBackoff)
 	}
 }
 
-// try sends what waits; false when it could not, and the others are to be told
-// that they missed it.
+// try sends pending messages; false when it failed, and the others must be told
+// that they missed some.
 func (s *sender) try(ctx context.Context) bool {
 	notes := s.out.take()
 	if len(notes) == 0 {

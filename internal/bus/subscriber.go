@@ -2,8 +2,8 @@ package bus
 
 import "sync"
 
-// maxQueue is how many messages wait for a slow subscriber. When there are
-// more it is told that it missed some, which says as much in one message.
+// maxQueue limits the messages waiting for a slow subscriber. Beyond that it is
+// told that it missed some, which is just as useful.
 const maxQueue = 1024
 
 // subscriber calls its function for one message after the other.

@@ -61,13 +61,13 @@ func auditVerify(ctx context.Context, c *call) error {
 	return nil
 }
 
-// tell writes a line about a file that somebody else has made. They have chosen the names
-// in it: a terminal must not obey them, and show what was not found.
+// tell writes a line about a foreign file, whose author has chosen the names in it: a
+// terminal must not obey them, and show a false result.
 func tell(w io.Writer, head, text string) {
 	fmt.Fprintf(w, "%-12s %s\n", head, foreign.Shown(text))
 }
 
-// tellAudit writes what a bundle is and what was found in it.
+// tellAudit describes a bundle and the findings.
 func tellAudit(w io.Writer, r *audit.Report) {
 	line := func(head, text string) { tell(w, head, text) }
 	line("project", r.Project)

@@ -50,8 +50,8 @@ type chatter struct {
 	opt     *chatOptions
 	base    string
 	session string
-	// interrupts are the signals that come while it goes on. Ctrl-C stops what is
-	// being said; any other ends the conversation.
+	// interrupts are the signals during a conversation. Ctrl-C stops the answer;
+	// any other ends the conversation.
 	interrupts <-chan os.Signal
 	// quiet leaves the words for people out: a program reads the answers.
 	quiet bool
@@ -100,14 +100,14 @@ func chat(ctx context.Context, c *call) error {
 	return nil
 }
 
-// hint prints what is for people only.
+// hint prints something that is for people only.
 func (t *chatter) hint(format string, args ...any) {
 	if !t.quiet {
 		fmt.Fprintf(t.call.out, format, args...)
 	}
 }
 
-// converse goes on until the input ends or a signal says so.
+// converse runs until the input or a signal ends it.
 func (t *chatter) converse(ctx context.Context) error {
 	t.typed, t.asked = t.lines(), make(chan *question)
 	for {
@@ -231,10 +231,10 @@ func (t *chatter) decide(ctx context.Context, q *question, line typed) {
 		fmt.Fprintf(t.call.out, "\nThe tool was not answered: %v\n", err)
 		return
 	}
-	_ = res.Body.Close() // what comes of it is in the stream
+	_ = res.Body.Close() // the stream has the result
 }
 
-// ask puts a question to whoever types.
+// ask asks the person at the keyboard.
 func (t *chatter) ask(ctx context.Context, args jsontext.Value) error {
 	q := &question{}
 	if err := json.Unmarshal(args, q); err != nil {
@@ -280,7 +280,7 @@ func (t *chatter) do(ctx context.Context, method, path string, body any) (*http.
 	return res, nil
 }
 
-// refused is an answer that is none.
+// refused is the body of a refusal.
 type refused struct {
 	status int
 	text   string
@@ -289,8 +289,8 @@ type refused struct {
 // Error gives what the server said.
 func (r *refused) Error() string { return fmt.Sprintf("the server answers %d: %s", r.status, r.text) }
 
-// offered reports whether the server has the model that is asked for: it would
-// take its own in place of one it does not know.
+// offered reports whether the server has the requested model, because it would
+// replace an unknown one by its own.
 func (t *chatter) offered(ctx context.Context) error {
 	if t.opt.model == "" {
 		return nil
@@ -335,8 +335,8 @@ func (t *chatter) begin(ctx context.Context) error {
 	return nil
 }
 
-// known reports whether the session to go on with is there: its id begins with a
-// dollar sign, which a shell may have taken for something else.
+// known reports whether the session to continue exists: its id begins with a
+// dollar sign, which a shell may have interpreted.
 func (t *chatter) known(ctx context.Context) error {
 	res, err := t.do(ctx, http.MethodGet, "/sessions/"+url.PathEscape(t.session)+"/run", struct{}{})
 	var r *refused

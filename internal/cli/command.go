@@ -44,16 +44,16 @@ type call struct {
 	cfg      *config.Config
 	args     []string // after the flags
 	own      any      // what command.flags returned
-	after    []func() // what is left to do when the command is over
+	after    []func() // what to do when the command is over
 }
 
-// Program is the command line with everything it touches.
+// Program is the command line with everything it uses.
 type Program struct {
 	Version  string
 	In       io.Reader // nil is nothing to read
 	Out, Err io.Writer
 	Environ  []string
-	Plugins  []plugin.Plugin // of the oracle, beside those that are part of the server
+	Plugins  []plugin.Plugin // of the oracle, besides the bundled ones
 }
 
 // errUsage marks a command line that makes no sense.
@@ -110,7 +110,7 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 
 func isHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
 
-// errGroup is the beginning of several commands.
+// errGroup means that the name is the prefix of several commands.
 type errGroup struct{ name string }
 
 func (e errGroup) words() int { return strings.Count(e.name, " ") + 1 }
@@ -162,8 +162,8 @@ func (p *Program) fail(err error, flags ...string) int {
 	return exitFailed
 }
 
-// help shows a command, a group of them or all; the error says that there is none of the
-// name.
+// help shows a command, a group of them or all; the error means that there is none of
+// the name.
 func (p *Program) help(w io.Writer, args []string) error {
 	if len(args) > 1 {
 		cmd, rest, err := p.find(args[1:])

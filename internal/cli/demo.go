@@ -61,8 +61,8 @@ func demoRemove(ctx context.Context, c *call) error {
 	return err
 }
 
-// follow asks for the job, shows how far it has come until it is over, and tells how
-// long it took.
+// follow starts the job, shows its progress until it is over, and says how long it
+// took.
 func (o *demoOptions) follow(ctx context.Context, c *call, method string, body []byte) (time.Duration, error) {
 	if len(c.args) > 0 {
 		return 0, errUsage{"demo and demo remove take no arguments"}

@@ -113,7 +113,7 @@ func importsCreate(ctx context.Context, c *call) error {
 	return fmt.Errorf("the import is %s", in.Status)
 }
 
-// tell prints how far the import is.
+// tell prints the progress of the import.
 func (i *twinImport) tell(c *call) {
 	n, dry := i.Counts, ""
 	if i.DryRun {

@@ -19,7 +19,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// withCore opens the store for one command, beside a server that may use it.
+// withCore opens the store for one command, possibly beside a server that uses
+// it.
 func withCore(ctx context.Context, c *call, f func(*app.Core) error) (err error) {
 	log, _ := ops.NewLog(ops.LogConfig{Writer: c.err, Level: c.cfg.Observe.LogLevel + 4, Format: c.cfg.Observe.LogFormat})
 	core, err := app.OpenCore(ctx, c.cfg, log)
@@ -30,8 +31,8 @@ func withCore(ctx context.Context, c *call, f func(*app.Core) error) (err error)
 	return f(core)
 }
 
-// asOwner does something as the owner of a workspace: whoever can open the
-// store may do all of it.
+// asOwner acts as the owner of a workspace: a person who can open the store may
+// do everything.
 func asOwner(ctx context.Context, c *call, workspace string, f func(context.Context, *auth.Service) error) error {
 	if err := c.needStore(); err != nil {
 		return err

@@ -41,8 +41,8 @@ func kitchenImportFlags(fs *flag.FlagSet) any {
 	return o
 }
 
-// kitchenImport sends the rows of a file one after the other. A row that is there
-// already is told apart from one that is refused, so that a file can be sent again.
+// kitchenImport sends the rows of a file one after the other. It distinguishes a
+// row that exists already from a refused one, so that a file can be sent again.
 func kitchenImport(ctx context.Context, c *call) error {
 	o := c.own.(*kitchenOptions)
 	if len(c.args) != 1 {
@@ -93,8 +93,8 @@ func kitchenImport(ctx context.Context, c *call) error {
 	return nil
 }
 
-// kitchenRows opens a file of tests. A column that nobody knows is a fault: what
-// stands in it would be lost.
+// kitchenRows opens a file of tests. An unknown column is an error, because its
+// content would be lost.
 func kitchenRows(f *os.File, size int64, format sheet.Format) (*sheet.Reader, error) {
 	if format != sheet.CSV && format != sheet.XLSX {
 		return nil, errUsage{"the file must be CSV or XLSX; say which with --format"}

@@ -35,8 +35,8 @@ const (
 	maxWaiting = 16      // requests of it at once
 )
 
-// runMCP passes the messages of an assistant on to the MCP server at /mcp of a running
-// server, and its answers back. It understands no more of them than it must.
+// runMCP passes the messages of an assistant to the MCP server at /mcp of a running
+// server, and its answers back. It interprets no more of them than necessary.
 func runMCP(ctx context.Context, c *call) error {
 	o := c.own.(*mcpOptions)
 	m, err := o.dial(ctx, c)
@@ -64,7 +64,7 @@ type bridge struct {
 	places chan struct{}
 	work   sync.WaitGroup
 
-	login   sync.RWMutex // held by whoever opens another session
+	login   sync.RWMutex // held while another session is opened
 	out     sync.Mutex   // one message at a time
 	mu      sync.Mutex
 	open    map[string]context.CancelFunc // requests under way, by id
@@ -121,7 +121,7 @@ func (b *bridge) take(ctx context.Context, line []byte) {
 	})
 }
 
-// pass sends a message to the server and what it answers to the assistant.
+// pass sends a message to the server and its answer to the assistant.
 func (b *bridge) pass(ctx context.Context, m *envelope, line []byte) {
 	res, err := b.send(ctx, m, line)
 	if err == nil && res.StatusCode == http.StatusUnauthorized && b.remote.key == "" {
@@ -136,7 +136,7 @@ func (b *bridge) pass(ctx context.Context, m *envelope, line []byte) {
 	switch {
 	case ctx.Err() != nil:
 		if err == nil {
-			_ = res.Body.Close() // nobody wants it any more
+			_ = res.Body.Close() // it is no longer needed
 		}
 		return
 	case err != nil:

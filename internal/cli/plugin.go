@@ -80,7 +80,7 @@ func pluginNew(_ context.Context, c *call) error {
 	return err
 }
 
-// pluginSync writes go.mod and go.sum of a module anew.
+// pluginSync rewrites go.mod and go.sum of a module.
 func pluginSync(_ context.Context, c *call) error {
 	dir, err := c.one("folder")
 	if err != nil {
@@ -125,8 +125,8 @@ func title(name string) string {
 	return strings.ToUpper(words[:1]) + words[1:]
 }
 
-// findCheckout finds the source of Hearth: where it is said to be, here, or in a
-// folder beside or above.
+// findCheckout finds the source of Hearth: at the given path, here, or in a
+// neighbouring or parent folder.
 func findCheckout(said string) (string, error) {
 	places := []string{".", "hearth", "../hearth", ".."}
 	if said != "" {

@@ -96,8 +96,8 @@ func importProject(ctx context.Context, c *call) error {
 	return p.run(ctx, x)
 }
 
-// known looks for the project: the API also takes one that others hold, and a
-// mistake in the DID would make surveys that nobody finds.
+// known looks the project up: the API also accepts one that is held elsewhere,
+// and a mistake in the DID would make surveys that nobody finds.
 func (p *project) known(ctx context.Context) error {
 	var twin struct {
 		Domain string `json:"domainType"`
@@ -233,7 +233,8 @@ type held struct {
 	Collectors []map[string]any `json:"collectors"`
 }
 
-// survey reads a survey; nil when there is none. One of another project is denied.
+// survey reads a survey; nil when there is none. One of another project is an
+// error.
 func (p *project) survey(ctx context.Context, id string) (*held, error) {
 	h := &held{}
 	err := p.ask(ctx, http.MethodGet, "/v1/surveys/"+url.PathEscape(id), nil, h)

@@ -58,8 +58,8 @@ func (p *project) appUsers(ctx context.Context, x *foreign.Export) error {
 	return p.addresses(ctx, fresh)
 }
 
-// addresses makes addresses and writes them down, each as soon as it is made: they
-// are shown once.
+// addresses makes addresses and writes each to the file at once, because they are
+// shown only once.
 func (p *project) addresses(ctx context.Context, names []string) (err error) {
 	f, err := os.OpenFile(p.o.addresses, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {

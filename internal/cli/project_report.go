@@ -108,7 +108,7 @@ type rowLine struct {
 	api.ResponseImportRow
 }
 
-// row counts a submission. One that is refused is told at once.
+// row counts a submission. A refused one is printed at once.
 func (p *project) row(f *foreign.Form, r api.ResponseImportRow) {
 	n := &p.sum.rows
 	if onlyCollector(r.Error) {
@@ -138,8 +138,8 @@ func (p *project) row(f *foreign.Form, r api.ResponseImportRow) {
 	p.note("refused", strings.TrimSpace(r.ResponseID+" "+why))
 }
 
-// onlyCollector reports whether a submission is stored as that of somebody else: it came
-// before its submitter had an address here.
+// onlyCollector reports whether the only difference is the collector: the submission was
+// stored before its submitter had an address here.
 func onlyCollector(p *api.BatchProblem) bool {
 	return p != nil && p.Code == "RESPONSE_CONFLICT" && len(p.Errors) == 1 && p.Errors[0].Pointer == "/collector"
 }

@@ -61,7 +61,8 @@ func (m *remote) enter(ctx context.Context) error {
 	if err := m.call.needStore(); err != nil {
 		return fmt.Errorf("%w\n  Run it in the folder of the server, name its --data-dir, or give --key-file and --url", err)
 	}
-	// What a server has left behind may name an address that is somebody else's now.
+	// A server's leftover file may name an address that belongs to somebody else
+	// now.
 	if !app.Serves(m.call.cfg) {
 		return fmt.Errorf("no server runs on %s. Start it with hearth serve", m.call.cfg.Data.Dir)
 	}
@@ -121,7 +122,7 @@ func formatOf(given, name string) string {
 // pollEvery is how often the program looks how far work has come.
 const pollEvery = 500 * time.Millisecond
 
-// ending is work that goes on until it is over.
+// ending is work that runs until it is over.
 type ending[T any] interface {
 	*T
 	over() bool

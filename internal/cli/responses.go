@@ -89,7 +89,7 @@ func (m *importer) send(ctx context.Context, o *importOptions, survey, name stri
 
 func importsOf(survey string) string { return "/v1/surveys/" + url.PathEscape(survey) + "/imports" }
 
-// tell prints what became of the file, and the rows that were refused.
+// tell prints the result of the file, and the refused rows.
 func (m *importer) tell(ctx context.Context, in *loaded) error {
 	n := in.Counts
 	fmt.Fprintf(m.call.out, "%s: %d of %d rows: %d created (%d partial), %d unchanged, %d refused, %d attachments\n", in.Status, n.Done, n.Total, n.Created, n.Partial, n.Unchanged, n.Refused, n.Media)

@@ -63,10 +63,10 @@ func health(ctx context.Context, c *call) error {
 	return err
 }
 
-// probed is the address of a listener of the server of a configuration: what flags
-// say, else what the server has written into its data folder, else what the other
-// settings say. What a server has left behind that was killed is no worse than
-// they are: nobody is told a secret there.
+// probed is the address of a listener of a configuration's server: from the flags,
+// else what the server has written into its data folder, else from the other
+// settings. A leftover file of a killed server is no worse than those, because no
+// secret is sent there.
 func probed(cfg *config.Config) (string, error) {
 	places := []string{"HOST", "PORT", "HEARTH_API_ADDR", "HEARTH_USSD_ADDR", "HEARTH_ORACLE_ADDR", "HEARTH_ADMIN_ADDR"}
 	said := func(env string) bool { return strings.HasPrefix(cfg.Source(env), "flag ") }

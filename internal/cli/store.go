@@ -100,7 +100,7 @@ func (c *call) needStore() error {
 	return nil
 }
 
-// withStore opens the store alone, as it is.
+// withStore opens only the store, without migrating it.
 func withStore(ctx context.Context, c *call, f func(*db.DB) error) (err error) {
 	if err := c.needStore(); err != nil {
 		return err

@@ -128,7 +128,7 @@ func ucanInvoke(ctx context.Context, c *call) error {
 	return printToken(ctx, c, u)
 }
 
-// invocation checks that a server lets an invocation live that long.
+// invocation checks that a server accepts an invocation with that lifetime.
 func (u *ucanFlags) invocation(c *call) error {
 	return u.within(c.cfg.Oracle.UCANAuthMaxTTL, "UCAN_AUTH_MAX_TTL_SECONDS")
 }
@@ -234,8 +234,8 @@ func ucanInspect(ctx context.Context, c *call) error {
 	return nil
 }
 
-// showVerdict prints what a check came to. Here nobody knows the keys of a DID
-// that is no did:key, so all was checked but the signature.
+// showVerdict prints the result of a check. Here the keys of a DID other than a
+// did:key are unknown, so everything but the signature was checked.
 func showVerdict(w io.Writer, use string, err error) {
 	var e *ucan.Error
 	switch {

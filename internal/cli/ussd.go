@@ -141,7 +141,7 @@ func (s *simFlags) start(ctx context.Context, c *call, in io.Reader, terminal bo
 	if s.code == "" && len(c.cfg.USSD.ServiceCodes) > 0 {
 		s.code = c.cfg.USSD.ServiceCodes[0]
 	}
-	// The menu only helps to choose the language and to know what is secret;
+	// The menu is only used to choose the language and to know what is secret;
 	// the server may have another.
 	pack, _ := c.pack("")
 	if s.lang != "" && (pack == nil || !pack.Speaks(s.lang)) {
@@ -166,8 +166,8 @@ func ussdLintFlags(fs *flag.FlagSet) any {
 	return l
 }
 
-// ussdLint tells everything it can in one run: a file that cannot be used is
-// looked at all the same, as far as it could be read.
+// ussdLint reports everything it can in one run: it checks even an unusable
+// file as far as it could be read.
 func ussdLint(_ context.Context, c *call) error {
 	l := c.own.(*lintFlags)
 	name, err := c.packName()

@@ -31,7 +31,7 @@ func localUSSD(ctx context.Context, cfg *config.Config) (_ http.Handler, stop fu
 		return nil, nil, err
 	}
 	own := *cfg
-	own.USSD.ServiceCodes = nil // a dialog dials what it likes
+	own.USSD.ServiceCodes = nil // a dialog may dial any code
 	line, err := app.OpenSandbox(ctx, &own, app.SandboxConfig{Packs: packs, Gateways: gateways, Sender: &sms.Fake{}})
 	if err != nil {
 		return nil, nil, err
@@ -44,7 +44,7 @@ func localUSSD(ctx context.Context, cfg *config.Config) (_ http.Handler, stop fu
 	return web.WithRequestIDs(proxies.Middleware(mux)), line.Close, nil
 }
 
-// everybody admits all: nobody but this process reaches the line.
+// everybody admits all callers, because only this process reaches the line.
 type everybody struct{}
 
 // Admit takes the caller for an operator.

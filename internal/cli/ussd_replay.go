@@ -18,9 +18,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
 )
 
-// Local starts the USSD area in this process on a store that is thrown away,
-// with the settings of cfg that a menu needs and without rate limits. It
-// returns what answers requests and what stops it.
+// Local starts the USSD area in this process on a temporary store, with the
+// settings of cfg that a menu needs and without rate limits. It returns the
+// handler of requests and a function that stops it.
 type Local func(ctx context.Context, cfg *config.Config) (http.Handler, func(), error)
 
 // dialogExt is how names of dialog files end.
@@ -142,8 +142,8 @@ func (r *replayFlags) play(ctx context.Context, c *call, run *dialog.Runner, dia
 	return nil
 }
 
-// readDialogs reads files and all .dialog files in folders. Every mistake is
-// told at once.
+// readDialogs reads files and all .dialog files in folders. It reports all
+// mistakes at once.
 func readDialogs(args []string) ([]*dialog.Dialog, error) {
 	if len(args) == 0 {
 		return nil, errUsage{"give dialog files, or folders of them"}

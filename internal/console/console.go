@@ -39,7 +39,7 @@ type Config struct {
 	Tiles    Tiles
 }
 
-// Tiles are the pictures that lie under maps.
+// Tiles are the background pictures of maps.
 type Tiles struct {
 	URL    string `json:"url" doc:"Address of one, with {z}, {x} and {y} for its zoom, column and row."`
 	Credit string `json:"credit" doc:"Their source."`
@@ -86,7 +86,7 @@ type files struct {
 	index   []byte
 }
 
-// asset is a file as it is sent.
+// asset is a file in the form in which it is sent.
 type asset struct {
 	media  string
 	body   []byte

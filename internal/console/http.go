@@ -11,9 +11,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// policy lets a page run the scripts of this server and nothing else. No script
-// can turn text into markup: a page that tries fails. %s is the server of the
-// pictures under maps, if there is one.
+// policy lets a page run only the scripts of this server. No script can turn
+// text into markup: a page that tries fails. %s is the server of the background
+// pictures of maps, if there is one.
 const policy = "script-src 'self'; style-src 'self'; img-src 'self' blob: data:%s; connect-src 'self'; manifest-src 'self'; worker-src 'self'; " +
 	"form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
@@ -48,8 +48,8 @@ func (s *Service) servePage(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// serveFile serves a file of the pages under the version of all of them. Another
-// version is gone: the page that asks loads itself anew.
+// serveFile serves a file of the pages under their common version. Another
+// version is gone: the page that asks reloads.
 func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) error {
 	f, err := s.files()
 	if err != nil {
@@ -93,7 +93,7 @@ type signIn struct {
 	Invite string `json:"invite,omitempty" doc:"Code of an invitation."`
 }
 
-// stay is what a page learns of its session, and of the server.
+// stay is what a page is told about its session, and about the server.
 type stay struct {
 	SignedIn  bool      `json:"signedIn"`
 	ID        string    `json:"id,omitempty"`
@@ -165,8 +165,8 @@ func readSignIn(w http.ResponseWriter, r *http.Request) (in signIn, err error) {
 	return in, web.DecodeStrict(body, &in, false)
 }
 
-// serveInvite shows an invitation to whoever holds its link, before it is used:
-// programs that open links, and whoever made it, must not use it up.
+// serveInvite shows an invitation to the holder of its link, before it is used:
+// programs that open links, and its maker, must not use it up.
 func (s *Service) serveInvite(w http.ResponseWriter, r *http.Request) error {
 	in, err := readSignIn(w, r)
 	if err != nil {
@@ -186,8 +186,8 @@ type invitation struct {
 	EndsAt time.Time `json:"endsAt"`
 }
 
-// serveSession says who is signed in. Nobody is no error: a browser would show
-// one to the person who opens the page.
+// serveSession says who is signed in. Being signed out is not an error, because
+// a browser would show one to the person who opens the page.
 func (s *Service) serveSession(w http.ResponseWriter, r *http.Request) error {
 	v, c, err := s.cfg.Sessions.Find(r)
 	if err != nil {

@@ -157,7 +157,7 @@ func monitoringAnswers(p *plan, v *visit) client.Answers {
 	h, d := p.source(v)
 	says := 95
 	if gaveUp(h.n - 1) {
-		says = 45 // of those who gave it up nearly half do not say so
+		says = 45 // of those who gave it up nearly half do not admit it
 	}
 	usage := use(d, says)
 	usage["stove_in_good_condition"], usage["satisfaction"] = chance(d, 85), 3+d.IntN(3)

@@ -42,7 +42,8 @@ const (
 	monitoring  = "demo-monitoring"
 )
 
-// claimCase is a claim: what is known of the stove, and what becomes of the claim.
+// claimCase is a claim: what is known about the stove, and the outcome of the
+// claim.
 type claimCase struct {
 	facts    map[string]any
 	becomes  string // the status that is wanted
@@ -109,8 +110,8 @@ func (l claimant) claimed(n int) []int {
 	return all[:min(n, len(all))]
 }
 
-// claim has the owner claim what the stove of a household saved, and sees to what
-// becomes of the claim.
+// claim lets the owner claim what the stove of a household saved, and brings
+// about the outcome of the claim.
 func (l claimant) claim(ctx context.Context, verifier *client.Client, i, home int, c claimCase) error {
 	h := &l.homes[home]
 	amount := round(h.monthly*0.38, 1)

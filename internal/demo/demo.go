@@ -36,7 +36,7 @@ const (
 	kindRemove = "demo.remove"
 )
 
-// Scheme is the name of the external ids of what a demo makes.
+// Scheme is the scheme of the demo's external ids.
 const Scheme = "demo"
 
 // Nouns of package api, by their names here.
@@ -55,48 +55,47 @@ type Config struct {
 	Log    *slog.Logger     // discards by default
 	Now    func() time.Time // the clock of the store by default
 
-	// Handler serves the API of this server in process. It is asked for when a
-	// load begins: routes are made after services.
+	// Handler returns the API of this server for calls in process. It is called
+	// when a load begins, because routes are made after services.
 	Handler func() http.Handler
 	Key     secret.Key // of the server
-	// Oracle is the DID of the oracle that is talked to; "" without one, and where a
-	// language model of others would answer.
+	// Oracle is the DID of the oracle for the conversations; "" without one, and
+	// where an external language model would answer.
 	Oracle string
-	// Line reports whether there is a USSD line to call, and Customer what it knows
-	// of a number.
+	// Line reports whether there is a USSD line to call, and Customer returns what
+	// it knows about a number.
 	Line     bool
 	Customer func(ctx context.Context, phone string) (Customer, error)
 	// Days makes the figures of days from the readings that wait for it.
 	Days func(ctx context.Context) error
-	// Production makes a load ask for force.
+	// Production makes a load require force.
 	Production bool
-	// Occupied says in a few words what the store holds that is no demo; "" for
-	// nothing.
+	// Occupied describes briefly what else the store holds; "" for nothing.
 	Occupied func(ctx context.Context) (string, error)
-	// Find looks for what a demo has, and ends what others have to be told of:
-	// before its events are forgotten. Parts then take it out of the areas, in this
-	// order, and tell nobody.
+	// Find finds what a demo has, and ends what others must be told about, before
+	// its events are forgotten. Parts then remove it from the areas, in this order,
+	// without events.
 	Find, Parts []Part
 	// Scale divides the sizes of the demo, for tests: 10 makes 30 households. 1
 	// by default.
 	Scale int
 }
 
-// Customer is what the line knows of a number.
+// Customer is what the line knows about a number.
 type Customer struct {
 	Known   bool // it has an account
 	Settled bool // the twins of its customer are made, if they were asked for
 	ID      string
 }
 
-// Part takes something of a demo out of the store. It may run twice.
+// Part removes something of a demo from the store. It may run twice.
 type Part struct {
 	Name   string // for the note of the job
 	Remove func(ctx context.Context, h *Holding) error
 }
 
-// Holding is what a demo has in a store, by the names it chose. Parts fill in what
-// they find under these for those that come after them.
+// Holding is the content of a demo in a store, by the names it chose. Parts add
+// what they find under these for later parts.
 type Holding struct {
 	Workspace string
 	ID        string // of the demo
@@ -106,9 +105,9 @@ type Holding struct {
 	Phones    []string // of customers of the line
 	Users     []string // DIDs of those who talked to the oracle
 	Keys      string   // end of the names of its keys
-	By        string   // DID of whoever asked for it, who made its keys
+	By        string   // DID of the principal who asked for it and made its keys
 	Webhook   string   // description
-	Requests  string   // beginning of the ids of its requests
+	Requests  string   // prefix of the ids of its requests
 
 	Twins map[string]int64 // DIDs of its twins with their numbers, once they have been found
 	Names map[string]bool  // ids of whatever else went: surveys, responses, keys, jobs
@@ -137,7 +136,7 @@ func New(cfg Config) *Service {
 	return &Service{cfg: cfg, db: cfg.DB}
 }
 
-// Loads are the jobs that somebody asks for and that end with their rights.
+// Loads are the jobs that callers ask for and that end with their rights.
 func (s *Service) Loads() map[string]job.Handler {
 	return map[string]job.Handler{kindLoad: s.load, kindRemove: s.remove}
 }

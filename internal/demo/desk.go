@@ -9,9 +9,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// verdict is what the verifiers decide about an interview of the plan; "" leaves
-// it waiting. They reject what is copied or hasty and what they cannot believe, and
-// have not come to the newest ones yet.
+// verdict is the verifiers' decision about an interview of the plan; "" leaves it
+// waiting. They reject what is copied or hasty and what they cannot believe, and
+// have not reached the newest ones yet.
 func (p *plan) verdict(v *visit) (status, reason string) {
 	d := p.dice("verdict/" + v.name())
 	last := p.size(v.campaign.each)

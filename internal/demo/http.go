@@ -33,7 +33,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 }
 
-// Draft is that of package api.
+// Draft is the type of package api.
 type Draft = api.DemoDraft
 
 type none struct{}

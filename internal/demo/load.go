@@ -17,8 +17,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// keyMark ends the names of all keys of a load, and tells them from those of
-// others.
+// keyMark is the suffix in the names of all keys of a load, which distinguishes
+// them from others.
 func keyMark(id string) string { return "(demo " + id[max(0, len(id)-8):] + ")" }
 
 // stage is a part of the load. Stages that learn what later ones need, such as the
@@ -40,7 +40,7 @@ type loader struct {
 	row   *row
 	run   *job.Run
 	http  *http.Client
-	owner *client.Client // acts for whoever asked for the load
+	owner *client.Client // acts for the caller who asked for the load
 	homes []home
 
 	dids   map[string]string // by external id
@@ -76,8 +76,8 @@ func (s *Service) load(ctx context.Context, run *job.Run) error {
 	return nil
 }
 
-// explained makes a refusal of the API one of the job: its words say what is in the
-// way.
+// explained turns a refusal of the API into one of the job, whose text says what is
+// in the way.
 func explained(err error) error {
 	var e *client.Error
 	if !errors.As(err, &e) || e.Status >= http.StatusInternalServerError || e.Status == http.StatusTooManyRequests {
@@ -173,8 +173,8 @@ func (l *loader) finish(ctx context.Context) error {
 	})
 }
 
-// open makes the key of the loader itself: it speaks for whoever asked for the
-// load and may no more than they may.
+// open makes the loader's own key: it speaks for the caller who asked for the
+// load, with no more rights than theirs.
 func (l *loader) open(ctx context.Context) error {
 	if err := l.endKeys(ctx); err != nil { // of an attempt that was cut off
 		return err
@@ -190,7 +190,7 @@ func (l *loader) open(ctx context.Context) error {
 	return err
 }
 
-// keyLife is how long the keys of an attempt work if nobody revokes them.
+// keyLife is how long the keys of an attempt work unless they are revoked.
 const keyLife = 6 * time.Hour
 
 // close revokes the keys of an attempt that has ended, however it has.
@@ -222,8 +222,8 @@ func (l *loader) client(key string) (*client.Client, error) {
 	return client.New(client.Config{BaseURL: address, Key: key, HTTP: l.http, UserAgent: "hearth-demo", Timeout: time.Minute})
 }
 
-// as is a client of somebody in the demo, with a key of their own: it has what
-// their groups give.
+// as is a client of a person in the demo, with their own key: it has what their
+// groups give.
 func (l *loader) as(ctx context.Context, external string) (*client.Client, error) {
 	if text, ok := l.keys[external]; ok {
 		return l.client(text)

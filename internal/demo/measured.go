@@ -16,9 +16,9 @@ const (
 	testDays  = 4
 )
 
-// kitchens are the places of the households whose fuel is weighed: they cook with
+// kitchens are the indexes of the households whose fuel is weighed, who cook with
 // wood. Those with the stove are among the first ones, which have monitors; those
-// that are asked to keep to the old one are among the last.
+// asked to keep the old one are among the last.
 func (p *plan) kitchens() (with, without []int) {
 	homes := p.homes()
 	for i := range homes {
@@ -42,10 +42,10 @@ func (p *plan) isTested(i, day int) bool {
 	return slices.Contains(with, i)
 }
 
-// weigher adds what was measured to what households say.
+// weigher adds measurements to what households say.
 type weigher struct{ *loader }
 
-// kitchenTests records what was weighed.
+// kitchenTests records the measurements.
 func (l weigher) kitchenTests(ctx context.Context) error {
 	manager, err := l.as(ctx, managerID)
 	if err != nil {

@@ -18,8 +18,8 @@ func officeStages() []stage {
 // hookText describes the webhook, and is how it is found again.
 func hookText(id string) string { return "Demo " + id + ": verdicts about responses" }
 
-// webhook makes a webhook that is switched off: its address is one that nobody has,
-// and nothing is ever sent there.
+// webhook makes a webhook that is switched off: its address belongs to nobody, and
+// nothing is ever sent there.
 func (l *loader) webhook(ctx context.Context) error {
 	manager, err := l.as(ctx, managerID)
 	if err != nil {

@@ -106,7 +106,7 @@ func (t *talk) all(ctx context.Context) error {
 	return nil
 }
 
-// tell calls the oracle and reads what it answers.
+// tell calls the oracle and reads the answer.
 func (t *talk) tell(ctx context.Context, s spoken, into any) error {
 	raw, err := t.ask(ctx, s)
 	if err != nil {

@@ -44,8 +44,8 @@ const (
 	fates
 )
 
-// interviews has customers answer on their phones: most to the end, one refuses,
-// and one whose call drops has a draft, which the next call goes on with.
+// interviews lets customers answer on their phones: most to the end, one
+// refuses, and one whose call drops has a draft, which the next call continues.
 func (l phoned) interviews(ctx context.Context) error {
 	l.counts.ByPhone = 0
 	if l.counts.Customers == 0 {
@@ -79,7 +79,7 @@ func (l phoned) interview(ctx context.Context, i, fate int) (bool, error) {
 		return false, err
 	}
 	d := l.dice(fmt.Sprint("phone/", i))
-	// Each attempt is a call of its own: an interview goes on where the last one ended.
+	// Each attempt is a separate call: an interview continues where the last one ended.
 	c := &dialled{loader: l.loader, session: fmt.Sprintf("demo-%s-survey-%d-%d", l.id, i, l.s.cfg.Now().UnixMilli()), phone: customer(i)}
 	screen := ""
 	for _, key := range []string{"", "2", "1", there.ID, l.pin(i), "4", "1"} {

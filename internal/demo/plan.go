@@ -29,8 +29,8 @@ const (
 // size is a number at the scale of the plan, at least 1.
 func (p *plan) size(full int) int { return max(1, full/p.scale) }
 
-// dice is a source of chance that belongs to one thing, so that what is added to
-// the demo later leaves everything else as it is.
+// dice is a source of randomness for one thing, so that later additions to the
+// demo leave everything else unchanged.
 func (p *plan) dice(name string) *rand.Rand {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d/%s", p.seed, name))
 	return rand.New(rand.NewPCG(binary.BigEndian.Uint64(sum[:8]), binary.BigEndian.Uint64(sum[8:16])))
@@ -124,12 +124,12 @@ func (p *plan) homes() []home {
 	return out
 }
 
-// phone is a number that nobody has: behind the code of the country no number
-// begins with 0, which is for calls inside it.
+// phone is a number that nobody has: after the country code no number begins
+// with 0, which is for calls inside the country.
 func phone(n int) string { return fmt.Sprintf(numbers+"%06d", n) }
 
 // numbers is how the numbers of demos begin. No network gives them to anybody.
 const numbers = "+254000"
 
-// Rings reports whether a number is one of a demo.
+// Rings reports whether a number belongs to a demo.
 func Rings(phone string) bool { return strings.HasPrefix(phone, numbers) }

@@ -12,8 +12,8 @@ func readingStages() []stage {
 	return []stage{{"readings", false, (*loader).readings}, {"days of monitors", false, (*loader).days}}
 }
 
-// days has the figures of days made from the readings, so that charts are there at
-// once and not when the job that makes them comes around.
+// days makes the figures of days from the readings, so that charts are complete at
+// once and not only after the next run of the job.
 func (l *loader) days(ctx context.Context) error { return l.s.cfg.Days(ctx) }
 
 // readings sends what the monitors have measured, all of one in a batch.
@@ -52,7 +52,7 @@ func (p *plan) measured(i int) []client.Reading {
 		begin := p.day(day)
 		today := use
 		if !gaveUp(i) && p.isTested(i, day) {
-			today = 1 // whoever is watched cooks more
+			today = 1 // households cook more when they are watched
 		}
 		morning, noon, evening := d.Float64() < today, d.Float64() < today*0.8, d.Float64() < today
 		for hour := range 24 {

@@ -33,8 +33,9 @@ func (s *Service) remove(ctx context.Context, run *job.Run) error {
 	if err != nil {
 		return err
 	}
-	// The events come in the middle: whoever goes on after a crash still finds what
-	// they are about. Once more at the end, they are those of the removal itself.
+	// The events come in the middle, so that a removal that resumes after a crash
+	// still finds what they are about. Those removed again at the end are of the
+	// removal itself.
 	events := Part{"events", func(ctx context.Context, h *Holding) error { return s.forgetEvents(ctx, r, h) }}
 	parts := slices.Concat(s.cfg.Find, []Part{events}, s.cfg.Parts, []Part{events})
 	total := int64(len(parts) + 1)
@@ -83,7 +84,7 @@ func (s *Service) ended(ctx context.Context, id string) error {
 }
 
 // holding lists what a demo has, by the names it chose. It is that of the largest
-// one: what was not loaded is not found.
+// demo: what was not loaded is not found.
 func (s *Service) holding(r *row) (*Holding, error) {
 	p := s.planOf(r)
 	p.scale = 1
@@ -108,8 +109,8 @@ func (s *Service) holding(r *row) (*Holding, error) {
 	return h, nil
 }
 
-// forgetEvents has the events of the demo say nothing: those about what it held,
-// those its people caused, and those of its requests.
+// forgetEvents removes the content of the demo's events: those about what it
+// held, those its people caused, and those of its requests.
 func (s *Service) forgetEvents(ctx context.Context, r *row, h *Holding) error {
 	return s.cfg.Events.Replace(ctx, r.ws, r.began, event.Event{Type: "demo.forgotten", Subject: "demo"}, func(it event.Item) bool {
 		_, about := h.Twins[it.Subject]

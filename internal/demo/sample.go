@@ -14,15 +14,15 @@ import (
 const designID = "demo-monitoring-sample"
 
 // framed is how many households, at full scale, there are to choose from: those
-// of the first deliveries, who had the time to get used to the stove. All
-// monitors are among them.
+// of the first deliveries, who had time to get used to the stove. All monitors
+// are among them.
 const framed = 180
 
 // sampler makes the drawn sample of a load.
 type sampler struct{ *loader }
 
-// sample has the list of a survey drawn: the manager commits, a verifier adds the
-// second part of the seed. It goes on where an earlier attempt was cut off.
+// sample makes the draw for the list of a survey: the manager commits, a verifier
+// adds the second part of the seed. It resumes an interrupted attempt.
 func (l sampler) sample(ctx context.Context, manager *client.Client, c *campaign) error {
 	d, err := manager.Sampling.GetDraw(ctx, designID)
 	if isCode(err, "DESIGN_NOT_FOUND") {
@@ -144,8 +144,8 @@ func (l sampler) listed(c *campaign) []int {
 	return out
 }
 
-// replace has the next households of the draw take the place of the first two that
-// were not reached.
+// replace replaces the first two households that were not reached by the next ones
+// of the draw.
 func (l sampler) replace(ctx context.Context, lost []string) error {
 	supervisor, err := l.as(ctx, supervisorID)
 	if err != nil {

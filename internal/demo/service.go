@@ -21,7 +21,7 @@ const (
 	codeNone       = "DEMO_NOT_FOUND"
 )
 
-// State is how the demo stands.
+// State returns the state of the demo.
 func (s *Service) State(ctx context.Context) (State, error) {
 	out := State{Status: "none", Links: Links{Self: path}}
 	r, err := find(ctx, s.db, web.CallerFrom(ctx).Workspace)
@@ -65,8 +65,8 @@ func (s *Service) isOver(ctx context.Context, r *row) (bool, error) {
 	return err == nil && j.Status.Final(), err
 }
 
-// whole refuses callers that do not have everything in the workspace: the load
-// makes keys for its people, and nobody gives away what they lack.
+// whole refuses callers without all rights in the workspace: the load makes
+// keys for its people, and nobody can grant rights they lack.
 func whole(ctx context.Context) error {
 	c := web.CallerFrom(ctx)
 	if len(c.Projects) > 0 {
@@ -78,9 +78,9 @@ func whole(ctx context.Context) error {
 	return nil
 }
 
-// Load begins to load the demo, or joins what was begun: the answer is the job.
-// Faults: DEMO_STORE_OCCUPIED, DEMO_IN_PRODUCTION, DEMO_REMOVING, SCOPE_MISSING,
-// KEY_RESTRICTED.
+// Load begins to load the demo, or joins a load that was begun: the answer is
+// the job. Faults: DEMO_STORE_OCCUPIED, DEMO_IN_PRODUCTION, DEMO_REMOVING,
+// SCOPE_MISSING, KEY_RESTRICTED.
 func (s *Service) Load(ctx context.Context, d Draft) (web.Reply[job.Job], error) {
 	var none web.Reply[job.Job]
 	if err := whole(ctx); err != nil {
@@ -109,7 +109,7 @@ func (s *Service) Load(ctx context.Context, d Draft) (web.Reply[job.Job], error)
 	return out, err
 }
 
-// mayBegin refuses a load that somebody has to force.
+// mayBegin refuses a load that requires force.
 func (s *Service) mayBegin(ctx context.Context) error {
 	if s.cfg.Production {
 		return fault.New(fault.Conflict, codeProduction, "This server is in production. Load the demo on another one, or repeat the request with force.")
@@ -168,7 +168,7 @@ type payload struct {
 	Load string `json:"load,omitzero"` // the job of the load that a removal waits for
 }
 
-// Remove begins to remove the demo, or joins what was begun. Faults:
+// Remove begins to remove the demo, or joins a removal that was begun. Faults:
 // DEMO_NOT_FOUND, SCOPE_MISSING, KEY_RESTRICTED.
 func (s *Service) Remove(ctx context.Context) (web.Reply[job.Job], error) {
 	var out web.Reply[job.Job]
@@ -211,8 +211,8 @@ func (s *Service) Remove(ctx context.Context) (web.Reply[job.Job], error) {
 	return out, err
 }
 
-// stop has a load end. One that has ended stays as it is; one that goes on finds
-// by itself that its demo is being removed.
+// stop ends a load. A finished one does not change; a running one notices that
+// its demo is being removed.
 func (s *Service) stop(ctx context.Context, id string) {
 	if _, err := s.cfg.Jobs.Cancel(ctx, id); err != nil && fault.As(err) == nil {
 		s.cfg.Log.WarnContext(ctx, "load of the demo not cancelled", "err", err.Error())

@@ -23,7 +23,7 @@ const (
 	removing = "removing"
 )
 
-// row is a demo that is there.
+// row is an existing demo.
 type row struct {
 	ws, id                       string
 	seed                         int64
@@ -71,7 +71,7 @@ func insert(ctx context.Context, tx *db.Tx, r *row) (bool, error) {
 	return n > 0, db.Wrap("insert demo", err)
 }
 
-// work notes which job is at work on a demo, and what it does.
+// work records which job is running for a demo, and what it does.
 func work(ctx context.Context, tx *db.Tx, ws, state, job string) error {
 	_, err := tx.Exec(ctx, workText, ws, state, job)
 	return db.Wrap("update demo", err)

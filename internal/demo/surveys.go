@@ -146,7 +146,7 @@ func (l fieldwork) campaign(ctx context.Context, manager *client.Client, c *camp
 	return l.start(ctx, manager, s)
 }
 
-// create makes a survey unless it is there, and gives it.
+// create makes a survey unless it exists, and returns it.
 func (l fieldwork) create(ctx context.Context, manager *client.Client, draft client.SurveyDraft) (*client.Survey, error) {
 	if _, err := manager.Surveys.Create(ctx, draft, l.once("survey/%s", draft.SurveyID)); err != nil && !isCode(err, "SURVEY_EXISTS") {
 		return nil, err
@@ -250,7 +250,7 @@ func (l *loader) outcomes(ctx context.Context, c *campaign, interviewed int) err
 		}
 		outcome := []string{"", "unreachable", "refused", "contacted"}[i%4]
 		if outcome == "" {
-			continue // nobody has been there
+			continue // nobody went there
 		}
 		collector, err := l.as(ctx, collectorID(i%collectors))
 		if err != nil {

@@ -32,14 +32,14 @@ const (
 	project     = "demo-project"
 )
 
-// team is a membership group, what it gives, and who is in it.
+// team is a membership group, its scopes, and its members.
 type team struct {
 	organisation, name string
 	scopes             []string
 	members            []person
 }
 
-// person is somebody who works in the programme.
+// person is a person who works in the programme.
 type person struct{ external, name, language string }
 
 // Scopes of the groups: those of the roles of the same name, as far as the groups

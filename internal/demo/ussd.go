@@ -21,10 +21,10 @@ const (
 	callers   = 18 // who only look
 )
 
-// customer is the number of somebody who opens an account: that of a household.
+// customer is the number of a caller who opens an account: that of a household.
 func customer(n int) string { return phone(1001 + n) }
 
-// caller is the number of somebody who looks and hangs up.
+// caller is the number of a caller who looks and hangs up.
 func caller(n int) string { return phone(2001 + n) }
 
 // phones are all numbers of the plan.
@@ -110,7 +110,7 @@ func (l *loader) settled(ctx context.Context) error {
 type dialled struct {
 	*loader
 	session, phone string
-	text           []string // what was typed so far
+	text           []string // typed so far
 	hops           int
 }
 

@@ -15,11 +15,11 @@ import (
 // Ids with slashes, such as did:ixo:household/123, are DIDs here too.
 type DID string
 
-// MaxLength is how many bytes a DID may have: far above any real one, and it
-// keeps index keys small.
+// MaxLength limits the bytes of a DID: far above any real one, and it keeps
+// index keys small.
 const MaxLength = 512
 
-// ErrSyntax says that a text is not a DID.
+// ErrSyntax means that a text is not a DID.
 var ErrSyntax = errors.New("not a DID")
 
 // Parse checks the syntax of s.
@@ -86,8 +86,8 @@ func (d DID) Method() string {
 }
 
 // NewEntity mints did:ixo:entity:<32 hex>. The first 12 digits are the time in
-// milliseconds, so that new ones come to lie beside each other in an index; the
-// other 80 bits are random.
+// milliseconds, so that new ones are adjacent in an index; the other 80 bits
+// are random.
 func NewEntity() DID {
 	b := make([]byte, 16)
 	_, _ = rand.Read(b[6:]) // never fails: the program ends instead
@@ -101,8 +101,8 @@ func NewEntity() DID {
 // minted begins every DID that NewEntity makes.
 const minted = "did:ixo:entity:"
 
-// EntityID is the last part of a DID in the form that is minted here, 32
-// hexadecimal digits; false for any other.
+// EntityID is the last part of a DID in the minted form, 32 hexadecimal digits;
+// false for any other.
 func (d DID) EntityID() (string, bool) {
 	id, ok := strings.CutPrefix(string(d), minted)
 	return id, ok && len(id) == 32 && strings.Trim(id, "0123456789abcdef") == ""
@@ -131,8 +131,8 @@ func (d DID) Ed25519() (ed25519.PublicKey, error) {
 }
 
 // Minted is the time inside a DID that NewEntity may have made, in
-// milliseconds. It returns false for any other form; of DIDs that others made
-// in this form it tells nothing.
+// milliseconds. It returns false for any other form; for DIDs that others made
+// in this form the time means nothing.
 func (d DID) Minted() (ms int64, ok bool) {
 	digits, ok := strings.CutPrefix(string(d), minted)
 	if !ok || len(digits) != 32 {

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// KeyKind is what a key inside a did:key is for.
+// KeyKind is the kind of key in a did:key.
 type KeyKind string
 
-// The kinds of keys that are told apart.
+// The known kinds of keys.
 const (
 	Ed25519Key   KeyKind = "Ed25519"   // signs
 	Secp256k1Key KeyKind = "secp256k1" // signs
@@ -33,9 +33,9 @@ var codecs = []struct {
 	{"\x80\x24", P256Key, 33, true},
 }
 
-// KeyKind tells what kind of key a did:key holds, and its multibase text. It
-// returns ErrSyntax for any other DID, for kinds not known here, and for a
-// second spelling of a key.
+// KeyKind returns the kind of key in a did:key, and its multibase text. It
+// returns ErrSyntax for any other DID, for unknown kinds, and for a
+// non-canonical spelling of a key.
 func (d DID) KeyKind() (kind KeyKind, multibase string, err error) {
 	multibase, ok := strings.CutPrefix(string(d), "did:key:")
 	if !ok || !strings.HasPrefix(multibase, "z") {
@@ -54,7 +54,7 @@ func (d DID) KeyKind() (kind KeyKind, multibase string, err error) {
 	return "", "", ErrSyntax
 }
 
-// Multibase is a public key as DID documents show it.
+// Multibase is a public key in the notation of DID documents.
 func Multibase(key ed25519.PublicKey) string {
 	return strings.TrimPrefix(string(FromEd25519(key)), "did:key:")
 }

@@ -2,7 +2,7 @@ package did
 
 import "encoding/base64"
 
-// EncodeMultibase is b in base 58, as proofs and keys are written: "z…".
+// EncodeMultibase encodes b in base 58, the notation of proofs and keys: "z…".
 func EncodeMultibase(b []byte) string { return "z" + base58(b) }
 
 // DecodeMultibase reads a text in base 58 ("z…") or in URL-safe base 64 without

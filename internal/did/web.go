@@ -59,9 +59,9 @@ func hostSyntax(name string) bool {
 	return strings.Trim(label, "0123456789") != "" && !(isHex && strings.Trim(hex, "0123456789abcdef") == "")
 }
 
-// FromWeb is the did:web of what is served below base, an http or https URL:
-// of base itself, or of a folder below it. It returns ErrSyntax when base has
-// no name a did:web could have.
+// FromWeb is the did:web for what is served below base, an http or https URL:
+// for base itself, or for a folder below it. It returns ErrSyntax when base has
+// no name that a did:web could have.
 func FromWeb(base *url.URL, folders ...string) (DID, error) {
 	var b strings.Builder
 	b.WriteString("did:web:" + strings.ToLower(base.Hostname()))

@@ -13,15 +13,15 @@ const (
 	maxFields  = 100   // wrong fields of one answer
 )
 
-// Cut is the mark of a text that was longer.
+// Cut marks a truncated text.
 const Cut = "…"
 
-// Echo is what a fault repeats of a text that came from a client: all of it,
-// or its first 100 characters and Cut.
+// Echo is how a fault repeats a client's text: all of it, or its first 100
+// characters and Cut.
 func Echo(text string) string { return cut(text, maxEcho) }
 
-// Pointer is what a fault repeats of a pointer: each name in it is cut as by
-// Echo, and the whole at 500 characters.
+// Pointer is how a fault repeats a pointer: each name in it is cut as by Echo,
+// and the whole at 500 characters.
 func Pointer(pointer string) string {
 	if len(pointer) <= maxEcho { // almost all
 		return pointer
@@ -33,7 +33,7 @@ func Pointer(pointer string) string {
 	return cut(strings.Join(names, "/"), maxPointer)
 }
 
-// Brief returns e as an answer shows it: at most 100 fields, pointers as
+// Brief returns e in the form for answers: at most 100 fields, pointers as
 // Pointer cuts them, and no message or detail past 1,000 characters.
 func (e *Error) Brief() *Error {
 	c := *e

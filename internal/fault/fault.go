@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Kind says what sort of trouble a fault is. The zero value is Internal, so an
-// error nobody classified is never shown to a caller.
+// Kind is the category of a fault. The zero value is Internal, so an
+// unclassified error is never shown to a caller.
 type Kind int
 
 // The kinds. The HTTP edge alone turns them into status codes.
@@ -46,7 +46,7 @@ type Error struct {
 	Code       string        // UPPER_SNAKE, part of the API
 	Message    string        // a sentence for people; never holds internals
 	Fields     []Field       // every field that is wrong, all at once
-	Members    any           // a struct whose members the body has beside these, for programs; nil for none
+	Members    any           // a struct with further members of the body, for programs; nil for none
 	RetryAfter time.Duration // when to try again; 0 says nothing
 	Err        error         // the cause, for the log only
 }
@@ -58,7 +58,7 @@ func New(kind Kind, code, message string) *Error {
 	return &Error{Kind: kind, Code: code, Message: message}
 }
 
-// Error gives the text for the log: code, message and cause.
+// Error returns the text for the log: code, message and cause.
 func (e *Error) Error() string {
 	if e.Err != nil {
 		return fmt.Sprintf("%s: %s: %v", e.Code, e.Message, e.Err)
@@ -66,7 +66,7 @@ func (e *Error) Error() string {
 	return e.Code + ": " + e.Message
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Wrap returns a copy of e with cause err.
@@ -87,9 +87,9 @@ func (e *Error) With(fields ...Field) *Error {
 	return &c
 }
 
-// Showing returns a copy of e whose body has the members of a struct too:
-// what a program needs to go on, which people read in Message and Fields.
-// Dialects without room for them leave them out.
+// Showing returns a copy of e whose body also has the members of a struct: data
+// for programs, which people read in Message and Fields. Dialects without room
+// for them leave them out.
 func (e *Error) Showing(members any) *Error {
 	c := *e
 	c.Members = members
@@ -140,7 +140,7 @@ func (c *Checks) Add(pointer, code, detail string) {
 	c.fields = append(c.fields, Field{Pointer: Pointer(pointer), Code: code, Detail: detail})
 }
 
-// Require notes a missing value unless ok.
+// Require notes a missing value unless ok is true.
 func (c *Checks) Require(ok bool, pointer string) {
 	if !ok {
 		c.Add(pointer, "required", "This member is required.")
@@ -150,7 +150,7 @@ func (c *Checks) Require(ok bool, pointer string) {
 // OK reports whether nothing was noted.
 func (c *Checks) OK() bool { return len(c.fields) == 0 }
 
-// Fields gives what was noted so far.
+// Fields returns what was noted so far.
 func (c *Checks) Fields() []Field { return c.fields }
 
 // Err is nil when nothing was noted, else an Invalid fault with all fields.

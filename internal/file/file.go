@@ -25,7 +25,7 @@ const (
 	Batch = 20
 )
 
-// Piece reads a piece of a file, unpacked.
+// Piece reads a piece of a file, decompressed.
 func Piece(ctx context.Context, q db.Querier, id string, n int64) ([]byte, error) {
 	packed, err := readPiece(ctx, q, id, n)
 	if err != nil {
@@ -45,9 +45,8 @@ func Piece(ctx context.Context, q db.Querier, id string, n int64) ([]byte, error
 	return raw, nil
 }
 
-// Receive stores all that comes from body as the pieces of f, each in a
-// transaction of its own, and sets its size and hash. An error of body comes
-// out as it is.
+// Receive stores body as the pieces of f, each in a transaction of its own, and
+// sets its size and hash. An error of body is returned unchanged.
 func Receive(ctx context.Context, d *db.DB, f *File, body io.Reader) error {
 	sum := sha256.New()
 	raw := make([]byte, PieceSize)
@@ -76,8 +75,8 @@ func Receive(ctx context.Context, d *db.DB, f *File, body io.Reader) error {
 	}
 }
 
-// Remove removes at most limit pieces of a file, and with the last what is
-// known of it. It tells how much went; call it until nothing does.
+// Remove removes at most limit pieces of a file, and after the last its record.
+// It returns how many; call it until it removes none.
 func Remove(ctx context.Context, d *db.DB, id string, limit int) (int, error) {
 	n, err := Shrink(ctx, d, id, min(limit, Batch))
 	if err != nil || n > 0 {
@@ -86,7 +85,7 @@ func Remove(ctx context.Context, d *db.DB, id string, limit int) (int, error) {
 	return remove(ctx, d, id)
 }
 
-// Drop removes a file, some pieces at a time. "" is none.
+// Drop removes a file, some pieces at a time. "" means none.
 func Drop(ctx context.Context, d *db.DB, id string) error {
 	for id != "" {
 		n, err := Remove(ctx, d, id, Batch)
@@ -97,9 +96,9 @@ func Drop(ctx context.Context, d *db.DB, id string) error {
 	return nil
 }
 
-// Reader reads a received file at any place. All its pieces but the last are
-// full. It keeps the one it read last: files are read from their beginning to
-// their end, but for the directory of an archive.
+// Reader reads a received file at any offset. All its pieces but the last are
+// full. It keeps the last piece read, because files are read from beginning to
+// end, except for the directory of an archive.
 type Reader struct {
 	read  func(n int64) ([]byte, error)
 	size  int64
@@ -112,7 +111,7 @@ func Open(ctx context.Context, q db.Querier, f *File) *Reader {
 	return &Reader{size: f.Bytes, n: -1, read: func(n int64) ([]byte, error) { return Piece(ctx, q, f.ID, n) }}
 }
 
-// ReadAt reads from a place on.
+// ReadAt reads from an offset on.
 func (p *Reader) ReadAt(b []byte, off int64) (int, error) {
 	done := 0
 	for done < len(b) {

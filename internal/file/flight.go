@@ -9,23 +9,23 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// Condemned is the kind of a file that nobody finds any more, and whose pieces
-// go when nobody is being sent it.
+// Condemned is the kind of a file that can no longer be found, and whose pieces
+// are removed when no download needs them.
 const Condemned = "condemned"
 
-// Flights know which files this process is sending. The zero value knows of
-// none; nil never does. It is safe for many goroutines.
+// Flights knows which files this process is sending. The zero value knows none;
+// nil never does. It is safe for many goroutines.
 type Flights struct {
-	// Grace is how long condemned files stay for what other processes are
-	// sending; 0 where there are none.
+	// Grace is how long condemned files stay for downloads from other
+	// processes; 0 where there are none.
 	Grace time.Duration
 
 	mu sync.Mutex
 	n  map[string]int
 }
 
-// Begin says that a file is being sent from now on. Call it before the file is
-// looked for, and what it returns at the end.
+// Begin records that a file is being sent. Call it before looking the file up,
+// and the returned function at the end.
 func (f *Flights) Begin(id string) (end func()) {
 	if f == nil {
 		return func() {}
@@ -65,7 +65,7 @@ func (f *Flights) Busy(id string) bool {
 
 const listCondemnedText = `SELECT id, at FROM transfer_files WHERE ws = $1 AND kind = 'condemned'`
 
-// Bury removes the condemned files of a workspace that nobody is being sent. It
+// Bury removes the condemned files of a workspace that are not being sent. It
 // reports whether some are left.
 func Bury(ctx context.Context, d *db.DB, f *Flights, ws string, now time.Time) (left bool, err error) {
 	rows, err := d.Query(ctx, listCondemnedText, ws)

@@ -6,13 +6,13 @@ import (
 	"fmt"
 )
 
-// Packer packs many pieces, one after the other, with one set of buffers.
+// Packer compresses many pieces, one after the other, with one set of buffers.
 type Packer struct {
 	z   *gzip.Writer
 	out bytes.Buffer
 }
 
-// Pack compresses a piece by itself. The result is the caller's.
+// Pack compresses a piece separately. The result belongs to the caller.
 func (p *Packer) Pack(raw []byte) ([]byte, error) {
 	p.out.Reset()
 	if p.z == nil {

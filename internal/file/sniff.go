@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// MaxPixels is how many points a picture may have: small files unpack to very
+// MaxPixels limits the pixels of a picture: small files can unpack to very
 // large ones in whatever shows them.
 const MaxPixels = 250_000_000
 
@@ -21,7 +21,7 @@ type signature struct {
 	types string // with spaces between them, the first is the usual one
 }
 
-// signatures are the types that can be told by their bytes.
+// signatures are the types that can be recognised by their bytes.
 var signatures = []signature{
 	{"\xFF\xD8\xFF", "image/jpeg image/jpg image/pjpeg"},
 	{"\x89PNG\r\n\x1A\n", "image/png"},
@@ -53,7 +53,7 @@ var signatures = []signature{
 	{"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "application/x-ole-storage application/msword application/vnd.ms-excel application/vnd.ms-powerpoint"},
 }
 
-// Sniff is the type of a file by how it begins, "" when that does not say it.
+// Sniff is the type of a file by its first bytes, "" when they do not show it.
 func Sniff(head []byte) string {
 	if s := signed(head); s != nil {
 		usual, _, _ := strings.Cut(s.types, " ")
@@ -84,8 +84,8 @@ func (s *signature) begins(head []byte) bool {
 }
 
 // Fits reports whether a file that begins with head may be of a declared type. A
-// type that is known by its bytes must have them, text must be text, and what is
-// no type at all, application/octet-stream, is anything.
+// type that can be recognised by its bytes must have them, text must be text,
+// and application/octet-stream may be anything.
 func Fits(declared string, head []byte) bool {
 	kind, _, err := mime.ParseMediaType(declared)
 	if err != nil {
@@ -107,7 +107,7 @@ func Fits(declared string, head []byte) bool {
 			return false // it would begin otherwise
 		}
 	}
-	return found == nil // a type nobody knows by its bytes
+	return found == nil // a type that cannot be recognised by its bytes
 }
 
 func contains(types, kind string) bool { return strings.Contains(" "+types+" ", " "+kind+" ") }
@@ -122,8 +122,8 @@ func IsText(kind string) bool {
 	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") || strings.HasSuffix(kind, "+yaml")
 }
 
-// IsHuge reports whether a picture that begins with head says that it has more
-// points than MaxPixels. Nothing of it is unpacked.
+// IsHuge reports whether a picture that begins with head states more pixels
+// than MaxPixels. It unpacks nothing.
 func IsHuge(head []byte) bool {
 	read, ok := map[string]func(io.Reader) (image.Config, error){"image/jpeg": jpeg.DecodeConfig, "image/png": png.DecodeConfig, "image/gif": gif.DecodeConfig}[Sniff(head)]
 	if !ok {

@@ -17,7 +17,7 @@ const (
 	Kept   = "kept" // of a dry run that is over: it may be imported
 )
 
-// File is what is known of a stored file.
+// File describes a stored file.
 type File struct {
 	ID        string
 	Workspace string
@@ -42,14 +42,14 @@ const (
 	deletePiecesText = `DELETE FROM transfer_pieces WHERE file = $1 AND n IN (SELECT n FROM transfer_pieces WHERE file = $1 ORDER BY n LIMIT $2)`
 )
 
-// Count counts the files of a workspace, as far as most.
+// Count counts the files of a workspace, up to most.
 func Count(ctx context.Context, q db.Querier, ws string, most int) (int, error) {
 	var n int
 	err := q.QueryRow(ctx, countFilesText, ws, most).Scan(&n)
 	return n, db.Wrap("count files", err)
 }
 
-// Exports reads what is known of files that a workspace has exported, at most so
+// Exports reads the records of files that a workspace has exported, at most so
 // many.
 func Exports(ctx context.Context, q db.Querier, ws string, most int) ([]File, error) {
 	rows, err := q.Query(ctx, exportFilesText, ws, most)
@@ -59,17 +59,17 @@ func Exports(ctx context.Context, q db.Querier, ws string, most int) ([]File, er
 	})
 }
 
-// Insert stores what is known of a new file.
+// Insert stores the record of a new file.
 func Insert(ctx context.Context, tx *db.Tx, f *File) error {
 	_, err := tx.Exec(ctx, insertFileText, f.ID, f.Workspace, f.Kind, f.Job, f.Bytes, f.SHA256, f.At)
 	return db.Wrap("insert file", err)
 }
 
-// ErrGone says that a file was removed while it was written.
+// ErrGone means that a file was removed while it was written.
 var ErrGone = errors.New("the file is gone")
 
-// Update stores what is known of a file anew. The error is ErrGone when it was
-// removed meanwhile.
+// Update updates the record of a file. The error is ErrGone when it was removed
+// meanwhile.
 func Update(ctx context.Context, tx *db.Tx, f *File) error {
 	n, err := tx.Exec(ctx, updateFileText, f.ID, f.Kind, f.Job, f.Bytes, f.SHA256, f.At)
 	if err == nil && n == 0 {
@@ -78,7 +78,7 @@ func Update(ctx context.Context, tx *db.Tx, f *File) error {
 	return db.Wrap("update file", err)
 }
 
-// Find reads what is known of a file; nil without one.
+// Find reads the record of a file; nil without one.
 func Find(ctx context.Context, q db.Querier, id string) (*File, error) {
 	f := &File{ID: id}
 	err := q.QueryRow(ctx, findFileText, id).Scan(&f.Workspace, &f.Kind, &f.Job, &f.Bytes, &f.SHA256, &f.At)
@@ -88,8 +88,8 @@ func Find(ctx context.Context, q db.Querier, id string) (*File, error) {
 	return f, db.Wrap("find file", err)
 }
 
-// Oldest is the file of a kind that has waited longest, "" when none is
-// from before.
+// Oldest is the file of a kind that has waited longest, "" when none is older
+// than before.
 func Oldest(ctx context.Context, q db.Querier, kind string, before int64) (string, error) {
 	var id string
 	err := q.QueryRow(ctx, oldestFileText, kind, before).Scan(&id)
@@ -99,13 +99,13 @@ func Oldest(ctx context.Context, q db.Querier, kind string, before int64) (strin
 	return id, db.Wrap("find old file", err)
 }
 
-// AddPiece stores a packed piece of a file.
+// AddPiece stores a compressed piece of a file.
 func AddPiece(ctx context.Context, tx *db.Tx, id string, n int64, data []byte) error {
 	_, err := tx.Exec(ctx, insertPieceText, id, n, data)
 	return db.Wrap("insert piece", err)
 }
 
-// readPiece reads a piece as it is stored; nil without one.
+// readPiece reads a stored piece; nil without one.
 func readPiece(ctx context.Context, q db.Querier, id string, n int64) ([]byte, error) {
 	var data []byte
 	err := q.QueryRow(ctx, readPieceText, id, n).Scan(&data)
@@ -131,13 +131,13 @@ func pieceSizes(ctx context.Context, q db.Querier, id string) ([]int64, error) {
 	})
 }
 
-// Shrink removes at most limit pieces of a file and tells how many.
+// Shrink removes at most limit pieces of a file and returns how many.
 func Shrink(ctx context.Context, q db.Querier, id string, limit int) (int, error) {
 	n, err := q.Exec(ctx, deletePiecesText, id, limit)
 	return int(n), db.Wrap("remove pieces", err)
 }
 
-// remove removes what is known of a file and tells how many there were.
+// remove removes the record of a file and returns how many there were.
 func remove(ctx context.Context, q db.Querier, id string) (int, error) {
 	n, err := q.Exec(ctx, deleteFileText, id)
 	return int(n), db.Wrap("remove file", err)

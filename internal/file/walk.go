@@ -8,8 +8,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// Walker reads a file whose pieces may have any size, from its beginning on or
-// from a place in it. It finds a place by walking there, and remembers the way.
+// Walker reads a file whose pieces may have any size, from any offset. It finds
+// an offset by reading up to it, and remembers the piece boundaries.
 type Walker struct {
 	size  int64
 	read  func(n int64) ([]byte, error)
@@ -18,21 +18,21 @@ type Walker struct {
 	piece []byte
 }
 
-// NewWalker makes one of a way to read pieces.
+// NewWalker makes a Walker from a function that reads pieces.
 func NewWalker(size int64, read func(n int64) ([]byte, error)) *Walker {
 	return &Walker{size: size, read: read, n: -1}
 }
 
-// Walk makes one of a file. ctx bounds all its reading.
+// Walk makes a Walker of a file. ctx bounds all its reading.
 func Walk(ctx context.Context, q db.Querier, f *File) *Walker {
 	return NewWalker(f.Bytes, func(n int64) ([]byte, error) { return Piece(ctx, q, f.ID, n) })
 }
 
-// Size is how many bytes there are.
+// Size is the size in bytes.
 func (w *Walker) Size() int64 { return w.size }
 
-// Survey finds out where all pieces of a file end without unpacking any, so that
-// a place far in it is reached at once.
+// Survey finds out where all pieces of a file end without decompressing any, so
+// that a distant offset is reached at once.
 func (w *Walker) Survey(ctx context.Context, q db.Querier, id string) error {
 	sizes, err := pieceSizes(ctx, q, id)
 	if err != nil {
@@ -45,12 +45,12 @@ func (w *Walker) Survey(ctx context.Context, q db.Querier, id string) error {
 		w.ends = append(w.ends, end)
 	}
 	if end != w.size {
-		w.ends = nil // walk, and find out what is missing
+		w.ends = nil // read through, to find out what is missing
 	}
 	return nil
 }
 
-// ReadAt reads from a place on.
+// ReadAt reads from an offset on.
 func (w *Walker) ReadAt(b []byte, off int64) (done int, err error) {
 	for done < len(b) {
 		if off >= w.size {

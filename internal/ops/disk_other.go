@@ -4,5 +4,5 @@ package ops
 
 import "github.com/hearth-dmrv/hearth/api"
 
-// DiskOf is the room on the disk of a folder; nil when the system does not say.
+// DiskOf is the space on the disk of a folder; nil when unknown.
 func DiskOf(string) *api.Disk { return nil }

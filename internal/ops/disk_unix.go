@@ -8,7 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// DiskOf is the room on the disk of a folder; nil when the system does not say.
+// DiskOf is the space on the disk of a folder; nil when unknown.
 func DiskOf(dir string) *api.Disk {
 	var s syscall.Statfs_t
 	if syscall.Statfs(dir, &s) != nil {

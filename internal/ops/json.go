@@ -106,8 +106,8 @@ func (h *jsonLines) attr(b []byte, a slog.Attr) []byte {
 	return value(key(b, a.Key), a.Value)
 }
 
-// group adds a group; one without a name stands for its members, one without
-// members for nothing. It is clean already.
+// group adds a group; the members of a group without a name are added directly,
+// and one without members is left out. Its values are already clean.
 func (h *jsonLines) group(b []byte, a slog.Attr) []byte {
 	members := a.Value.Group()
 	if len(members) == 0 {

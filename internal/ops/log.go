@@ -20,7 +20,7 @@ const (
 	FormatText = "text"
 )
 
-// redacted stands for the value of a field nobody declared harmless.
+// redacted replaces the value of a field that is not known to be harmless.
 const redacted = "[redacted]"
 
 // maxText is the longest text value of a log line in bytes, maxError that of
@@ -30,13 +30,13 @@ const (
 	maxError = 2048
 )
 
-// LogConfig says how to log. The zero value writes JSON from info upwards to
-// nowhere.
+// LogConfig says how to log. The zero value writes JSON from info upwards and
+// discards it.
 type LogConfig struct {
 	Writer io.Writer  // nil discards
 	Level  slog.Level // least level; NewLog returns the variable that changes it
 	Format string     // auto, json or text
-	// Attrs gives what belongs to every line of a context, such as the request
+	// Attrs returns attributes for every line of a context, such as the request
 	// id. Its keys must be known ones too.
 	Attrs func(context.Context) []slog.Attr
 	Allow []string // further known keys
@@ -191,8 +191,8 @@ func cleanValue(v slog.Value) slog.Value {
 }
 
 // cleanText makes s safe for one line: control characters become visible
-// escapes, broken UTF-8 becomes U+FFFD, and what is over limit bytes is cut.
-// It scrubs before it cuts, so that half a number does not stay behind.
+// escapes, invalid UTF-8 becomes U+FFFD, and text beyond limit bytes is cut. It
+// scrubs before it cuts, so that half a number does not remain.
 func cleanText(s string, limit int) string {
 	if len(s) <= limit && isToken(s) {
 		return s

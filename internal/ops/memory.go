@@ -21,18 +21,17 @@ const leastLimit = 32 << 20
 // itself, and the caches of SQLite.
 const besideGo = 96 << 20
 
-// Memory is what Tune chose.
+// Memory is the result of Tune.
 type Memory struct {
 	GCPercent   int    // -1 when GOGC decides
-	Limit       int64  // bytes; 0 is none
+	Limit       int64  // bytes; 0 means none
 	LimitSource string // "GOMEMLIMIT", "cgroup v1", "cgroup v2", or "" for none
 }
 
-// Tune sets the garbage collector of this process: 400 percent, and a memory
-// limit of what the control group allows without a tenth, or without 96 MiB for
-// what is not Go's, so that the collector works harder before the kernel ends
-// the process. GOGC and GOMEMLIMIT in env
-// keep their say.
+// Tune configures the garbage collector of this process: 400 percent, and a
+// memory limit of what the control group allows minus a tenth, or minus 96 MiB
+// for memory outside Go, so that the collector works harder before the kernel
+// kills the process. GOGC and GOMEMLIMIT in env take precedence.
 func Tune(env []string) Memory {
 	m := choose(env, os.ReadFile)
 	if m.GCPercent > 0 {
@@ -63,7 +62,7 @@ func choose(env []string, read func(string) ([]byte, error)) Memory {
 	return m
 }
 
-// cgroupLimit is the smallest memory limit on the way from our control group
+// cgroupLimit is the smallest memory limit on the path from our control group
 // to the root, 0 when there is none.
 func cgroupLimit(read func(string) ([]byte, error)) (int64, string) {
 	raw, err := read("/proc/self/cgroup")
@@ -110,7 +109,7 @@ func smallest(read func(string) ([]byte, error), root, group string, names ...st
 				continue
 			}
 			n, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64)
-			// "max" is no limit, and v1 writes a huge number for that.
+			// "max" means no limit, for which v1 has a huge number.
 			if err == nil && n > 0 && n < 1<<60 && (least == 0 || n < least) {
 				least = n
 			}

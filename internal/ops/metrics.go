@@ -14,17 +14,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Unmatched is the route label of a request no route took.
+// Unmatched is the route label of a request that matched no route.
 const Unmatched = "unmatched"
 
 // maxRoutes bounds the distinct route labels. Routes come from our own table;
-// the bound holds even when somebody passes a path by mistake.
+// the bound holds even when a path is passed by mistake.
 const maxRoutes = 512
 
-// maxLines bounds what is kept to find measures fast.
+// maxLines bounds the cache of measures.
 const maxLines = 4096
 
-// Build says what is running.
+// Build describes the running program.
 type Build struct {
 	Version string
 }
@@ -119,13 +119,13 @@ func (m *Metrics) Refused(limit string) {
 	m.refusals.WithLabelValues(limit).Inc()
 }
 
-// Gauge registers a number that is asked for when metrics are read.
+// Gauge registers a number that is read when metrics are requested.
 func (m *Metrics) Gauge(name, help string, read func() float64) error {
 	return m.registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
 }
 
-// Counter registers a number that only grows and is asked for when metrics are
-// read.
+// Counter registers a number that only grows and is read when metrics are
+// requested.
 func (m *Metrics) Counter(name, help string, read func() float64) error {
 	return m.registry.Register(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, read))
 }

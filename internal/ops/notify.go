@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// Notifier tells systemd how the service is doing. A nil *Notifier, which is
-// what one gets outside systemd, does nothing.
+// Notifier sends notifications to systemd. A nil *Notifier, as outside systemd,
+// does nothing.
 type Notifier struct {
 	socket   string
 	watchdog time.Duration
 }
 
 // NewNotifier reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID from env
-// ("NAME=value"). It is nil when nobody waits for notices.
+// ("NAME=value"). It is nil when there is no receiver.
 func NewNotifier(env []string, pid int) *Notifier {
 	socket := lookup(env, "NOTIFY_SOCKET")
 	if socket == "" || runtime.GOOS == "windows" || (socket[0] != '/' && socket[0] != '@') {
@@ -33,15 +33,15 @@ func NewNotifier(env []string, pid int) *Notifier {
 	return n
 }
 
-// Ready says that the service answers requests. status is shown by systemctl.
+// Ready reports that the service answers requests. systemctl shows status.
 func (n *Notifier) Ready(status string) error { return n.send("READY=1\nSTATUS=" + oneLine(status)) }
 
-// Stopping says that the service is ending.
+// Stopping reports that the service is ending.
 func (n *Notifier) Stopping() error { return n.send("STOPPING=1") }
 
-// Watch says every half watchdog interval that the service is alive, as long
-// as alive returns nil, until ctx ends. A service that is not alive is silent,
-// and systemd restarts it. Without a watchdog it returns when ctx ends.
+// Watch reports every half watchdog interval that the service is alive, as long
+// as alive returns nil, until ctx ends. Otherwise it sends nothing, and systemd
+// restarts the service. Without a watchdog it returns when ctx ends.
 func (n *Notifier) Watch(ctx context.Context, alive func(context.Context) error) error {
 	if n == nil || n.watchdog == 0 {
 		<-ctx.Done()

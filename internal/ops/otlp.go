@@ -55,8 +55,8 @@ func newExporter(c TraceConfig) exporter {
 	return e
 }
 
-// Run exports finished spans until ctx ends, then sends what is left, within
-// five seconds. On a nil *Tracer it returns when ctx ends.
+// Run exports finished spans until ctx ends, then sends the rest, within five
+// seconds. On a nil *Tracer it returns when ctx ends.
 func (t *Tracer) Run(ctx context.Context) error {
 	if t == nil {
 		<-ctx.Done()

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// SpanKind is who stands at the two ends of a span.
+// SpanKind describes the two ends of a span.
 type SpanKind int
 
 // The kinds, numbered as OTLP numbers them.
@@ -46,7 +46,7 @@ type TraceConfig struct {
 	Queue    int               // finished spans that may wait; 0 is 2048
 	Batch    int               // spans in one request; 0 is 256
 	Every    time.Duration     // longest wait before a request; 0 is 2 s
-	OnError  func(error)       // told once for every batch that was lost
+	OnError  func(error)       // called once for every lost batch
 }
 
 // NewTracer makes a tracer, or nil when c names no endpoint. Its owner runs
@@ -83,7 +83,7 @@ func KnownSpanKeys() []string {
 	}
 }
 
-// Dropped is the number of spans that were lost since the start.
+// Dropped is the number of spans lost since the start.
 func (t *Tracer) Dropped() int64 {
 	if t == nil {
 		return 0
@@ -124,8 +124,8 @@ func (t *Tracer) Start(ctx context.Context, name string, kind SpanKind) (context
 	return t.begin(ctx, name, kind, traceContext{trace: newTraceID()}, true)
 }
 
-// begin makes the span below parent. A root decides by itself whether its
-// trace is recorded.
+// begin makes the span below parent. A root itself decides whether its trace is
+// recorded.
 func (t *Tracer) begin(ctx context.Context, name string, kind SpanKind, parent traceContext, root bool) (context.Context, *Span) {
 	s := &Span{tracer: t, name: name, kind: kind, context: parent, parent: parent.span}
 	s.context.span = newSpanID()
@@ -162,8 +162,8 @@ func Inject(ctx context.Context, h http.Header) {
 	}
 }
 
-// Span is one piece of work. All methods may be called from any goroutine, on
-// a nil *Span as well, and do nothing after End.
+// Span is one piece of work. All methods may be called from any goroutine, even
+// on a nil *Span, and do nothing after End.
 type Span struct {
 	tracer  *Tracer
 	kind    SpanKind
@@ -194,7 +194,8 @@ func (s *Span) TraceID() string {
 	return hex.EncodeToString(s.context.trace[:])
 }
 
-// Name renames the span, for what is known later only, such as the route.
+// Name renames the span, for names that are known only later, such as the
+// route.
 func (s *Span) Name(name string) {
 	s.change(func() { s.name = name })
 }
@@ -232,7 +233,7 @@ func (s *Span) change(f func()) {
 	}
 }
 
-// End finishes the span and queues it for export. It never waits: when the
+// End finishes the span and queues it for export. It never blocks: when the
 // queue is full the span is dropped and counted.
 func (s *Span) End() {
 	if s == nil || !s.context.sampled {

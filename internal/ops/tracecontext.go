@@ -38,8 +38,8 @@ func (c traceContext) parent() string {
 	return string(append(b, "-00"...))
 }
 
-// readTraceContext takes the caller's trace from h. What is not exactly as the
-// standard wants it is ignored: the request starts a trace of its own.
+// readTraceContext reads the caller's trace from h. It ignores anything that
+// does not conform to the standard: then the request starts its own trace.
 func readTraceContext(h http.Header) (traceContext, bool) {
 	values := h[headerTraceParent]
 	if len(values) != 1 {

@@ -10,8 +10,8 @@ import (
 // troubleKept is how many mishaps are remembered.
 const troubleKept = 200
 
-// Trouble remembers the last requests that failed, and counts the answers of the
-// last hour, in memory. It holds patterns of routes and ids of requests, nothing
+// Trouble remembers the last failed requests, and counts the answers of the last
+// hour, in memory. It holds patterns of routes and ids of requests, and nothing
 // that callers sent. The zero value is ready; it is safe for concurrent use.
 type Trouble struct {
 	mu      sync.Mutex
@@ -26,7 +26,7 @@ type minute struct {
 	api.HourCounts
 }
 
-// Note takes up the answer to a request.
+// Note records the answer to a request.
 func (t *Trouble) Note(m api.Mishap) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -68,8 +68,8 @@ func (t *Trouble) Hour(now time.Time) api.HourCounts {
 	return sum
 }
 
-// List gives at most limit mishaps below a number, 0 for the newest, newest first.
-// next is the number to go on below, 0 at the end.
+// List returns at most limit mishaps below a number, 0 for the newest, newest
+// first. next is the number to continue below, 0 at the end.
 func (t *Trouble) List(below int64, limit int) (items []api.Mishap, next int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

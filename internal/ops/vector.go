@@ -10,12 +10,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// otherLabel stands for the values of labels past the bound.
+// otherLabel replaces label values beyond the bound.
 const otherLabel = "other"
 
-// Counters registers numbers that only grow, one for each set of values of its
-// labels, and returns what adds one. Values come from code and from what an
-// operator has configured, never from a request; past maxLines sets they are
+// Counters registers numbers that only grow, one for each set of label values,
+// and returns a function that adds one. Values must come from code or the
+// operator's configuration, never from a request; beyond maxLines sets they are
 // counted together. A nil *Metrics counts nothing.
 func (m *Metrics) Counters(name, help string, labels ...string) (func(values ...string), error) {
 	if m == nil {
@@ -74,7 +74,8 @@ func (c *counters) find(set labelSet, labels int) prometheus.Counter {
 	return next[set]
 }
 
-// Histogram registers the spread of a number and returns what adds one.
+// Histogram registers the distribution of a number and returns a function that
+// adds one.
 func (m *Metrics) Histogram(name, help string, buckets ...float64) (func(float64), error) {
 	if m == nil {
 		return func(float64) {}, nil

@@ -40,7 +40,8 @@ var (
 )
 
 // Public reports whether addr may belong to a server on the internet. IPv6 forms
-// that carry an IPv4 address (mapped, NAT64, 6to4) are as public as that one.
+// that contain an IPv4 address (mapped, NAT64, 6to4) are as public as that
+// address.
 func Public(addr netip.Addr) bool {
 	if !addr.IsValid() || addr.Zone() != "" {
 		return false

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// allowList is what an operator lets us call although it would be refused.
+// allowList is what an operator allows us to call although it would be refused.
 type allowList []allowed
 
 // allowed is one entry: a network or a host name, and a port or 0 for any.

@@ -10,10 +10,10 @@ import (
 // maxURL is the longest URL we call, in bytes.
 const maxURL = 4096
 
-// CheckURL reports whether raw may be called, as far as its text shows: http or
-// https, a host, no user, an allowed port, no address inside our network in
-// any spelling. It resolves nothing, so a form can use it; what a name points
-// to is checked when it is dialled. The fault is OUTBOUND_REFUSED.
+// CheckURL reports whether raw may be called, as far as its text shows it: http
+// or https, a host, no user, an allowed port, no address inside our network in
+// any spelling. It resolves nothing, so a form can use it; the addresses of a
+// name are checked when it is dialled. The fault is OUTBOUND_REFUSED.
 func (c *Client) CheckURL(raw string) (*url.URL, error) {
 	if len(raw) > maxURL {
 		return nil, refuse("The URL is too long.", nil)
@@ -126,8 +126,8 @@ func hostName(s string) bool {
 	return true
 }
 
-// endsInNumber reports whether a name would be read as an IPv4 address by
-// somebody (the rule of the WHATWG URL standard).
+// endsInNumber reports whether some program would read a name as an IPv4
+// address (the rule of the WHATWG URL standard).
 func endsInNumber(host string) bool {
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	if hex, ok := strings.CutPrefix(last, "0x"); ok {

@@ -15,8 +15,8 @@ import (
 const maxAddrs = 4
 
 // dial resolves a name, drops the addresses that may not be called and dials
-// the rest by number. Nothing is resolved twice, so there is no moment in
-// which the answer could change.
+// the rest by address. Nothing is resolved twice, so the answer cannot change
+// in between.
 func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, portText, err := net.SplitHostPort(address)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// ErrTooLarge is what reading a response past MaxBytes gives.
+// ErrTooLarge is the error of reading a response past MaxBytes.
 var ErrTooLarge = errors.New("outbound: the response is too large")
 
 // Lookup resolves a host name to its addresses.
@@ -29,8 +29,8 @@ type Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 // Config configures a Client. Zero values are the defaults.
 type Config struct {
 	// Allow lists what may be called although it is refused by default:
-	// networks, addresses, host names, each with or without a port. Without
-	// one any port is allowed there.
+	// networks, addresses, host names, each with or without a port. Without a
+	// port any port is allowed there.
 	Allow         []string
 	Ports         []int         // allowed everywhere else; 80, 443, 8080, 8443
 	Timeout       time.Duration // of the whole exchange with its body; 30 s; negative: only the context ends it
@@ -51,7 +51,7 @@ type Client struct {
 	http  *http.Client
 }
 
-// New makes a client. It fails on an entry of Allow that cannot be read.
+// New makes a client. It fails for an invalid entry of Allow.
 func New(c Config) (*Client, error) {
 	allow, err := parseAllow(c.Allow)
 	if err != nil {
@@ -110,27 +110,27 @@ func (c *Client) transport() *http.Transport {
 	}
 }
 
-// Do sends req. A URL or address that may not be called gives the fault
-// OUTBOUND_REFUSED, a body read past the limit ErrTooLarge. The caller closes
-// the body of the answer.
+// Do sends req. The fault for a URL or address that may not be called is
+// OUTBOUND_REFUSED, the error for a body beyond the limit ErrTooLarge. The
+// caller closes the body of the answer.
 func (c *Client) Do(req *http.Request) (*http.Response, error) { return c.http.Do(req) }
 
-// HTTP is the same client for libraries that ask for one. All guards hold.
+// HTTP is the same client for libraries that need one, with all guards.
 func (c *Client) HTTP() *http.Client { return c.http }
 
 // Close drops idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// refuse is the fault of everything that may not be called. The reason goes
-// into the message; what a name resolved to stays in the log, for it tells
-// about our network.
+// refuse is the fault for everything that may not be called. The reason goes
+// into the message; resolved addresses go only into the log, because they
+// reveal our network.
 func refuse(reason string, cause error) *fault.Error {
 	return fault.New(fault.Invalid, "OUTBOUND_REFUSED", reason).Wrap(cause)
 }
 
-// HostTrouble reports whether err is about where a host leads: nowhere, or to an
-// address that may not be called. Whoever shows errors to others must not tell
-// the two apart, or they learn which names there are in our network.
+// HostTrouble reports whether err is about the target of a host: nowhere, or an
+// address that may not be called. Code that shows errors to others must not
+// distinguish the two, because that would reveal the names in our network.
 func HostTrouble(err error) bool {
 	var (
 		unknown *net.DNSError
@@ -139,7 +139,8 @@ func HostTrouble(err error) bool {
 	return errors.As(err, &unknown) || errors.As(err, &refused)
 }
 
-// portAllowed reports whether a port may be called on hosts nobody listed.
+// portAllowed reports whether a port may be called on hosts that are not
+// listed.
 func (c *Client) portAllowed(port int) bool { return slices.Contains(c.cfg.Ports, port) }
 
 // dialError says what could not be reached without saying where it is.

@@ -2,8 +2,8 @@ package outbound
 
 import "strings"
 
-// Printable cuts what another server said to what may be stored and shown: plain
-// ASCII without control characters, at most limit bytes of it.
+// Printable reduces a foreign text to what may be stored and shown: plain ASCII
+// without control characters, at most limit bytes.
 func Printable(text string, limit int) string {
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {

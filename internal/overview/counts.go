@@ -15,8 +15,8 @@ func (s *Service) serveCounts(ctx context.Context, _ *struct{}) (api.Counts, err
 	return s.Counts(ctx)
 }
 
-// Counts tells how much of everything the caller of ctx may read there is. It
-// reads a row for each type, kind and status, however many there are of them. The
+// Counts returns how much there is of everything the caller of ctx may read. It
+// reads a row for each type, kind and status, however many records there are. The
 // fault is KEY_RESTRICTED.
 func (s *Service) Counts(ctx context.Context) (api.Counts, error) {
 	c := web.CallerFrom(ctx)

@@ -25,22 +25,23 @@ const tag = "overview"
 // maxNames is how many DIDs one request asks about.
 const maxNames = 100
 
-// Namer tells what some DIDs are called, those it knows and the caller of ctx may.
+// Namer returns the names of those DIDs that it knows and the caller of ctx may
+// know.
 type Namer func(ctx context.Context, ids []string) ([]api.Name, error)
 
-// Config is what the areas tell. DB has the counters.
+// Config is the areas' functions. DB has the counters.
 type Config struct {
 	DB      *db.DB
 	Names   []Namer // the first that knows a DID decides
 	Finders []Finder
 	Cursors web.Cursors // of time lines
-	// Twin is the number of a twin that the caller of ctx may read; the fault is
-	// ENTITY_NOT_FOUND. Where it is nil there are no time lines.
+	// Twin returns the number of a twin that the caller of ctx may read; the
+	// fault is ENTITY_NOT_FOUND. If it is nil there are no time lines.
 	Twin     func(ctx context.Context, did string) (int64, error)
 	Timeline []Source
 }
 
-// Service answers. It is safe for many goroutines.
+// Service answers overview queries. It is safe for many goroutines.
 type Service struct{ cfg Config }
 
 // New makes a Service.
@@ -105,8 +106,8 @@ func (s *Service) serveNames(ctx context.Context, in *struct {
 	return s.Names(ctx, ids)
 }
 
-// Names tells what DIDs are called, as far as the caller of ctx may know: in
-// their order, each once.
+// Names returns the names of DIDs, as far as the caller of ctx may know them:
+// in order, without duplicates.
 func (s *Service) Names(ctx context.Context, ids []string) (api.Names, error) {
 	known, left := map[string]api.Name{}, slices.Clone(ids)
 	slices.Sort(left)

@@ -17,9 +17,9 @@ import (
 // maxMoments is how many items a page of a time line has at most.
 const maxMoments = 200
 
-// Source is an area that knows of something that happened to twins.
+// Source is an area that knows about happenings of twins.
 type Source struct {
-	Name string // tells it from the others, and orders what happened at the same time
+	Name string // distinguishes the source, and orders items of the same time
 	Look web.Happenings
 	// May reports whether a caller may read some of it, and whether all of it.
 	May func(c web.Caller) (some, all bool)
@@ -31,14 +31,14 @@ func (s Source) public() string {
 	return name
 }
 
-// place is where a time line goes on: below a mark of a source.
+// place is where a time line continues: below a mark of a source.
 type place struct {
 	web.Mark
 	Source string `json:"s"`
 }
 
-// below is the mark below which a source has what comes after a place. At the
-// same moment sources come one after the other, by their names.
+// below is the mark below which a source has the items after a place. At the
+// same moment sources come one after the other, by name.
 func (p place) below(source string) web.Mark {
 	switch {
 	case p.Source == source:
@@ -72,7 +72,8 @@ func (in timelineInput) start(ctx context.Context, cs web.Cursors) (place, int, 
 	in.Size(&c)
 	p := place{Mark: web.Mark{At: math.MaxInt64, Key: math.MaxInt64, Sub: math.MaxInt64}}
 	if in.Before != "" {
-		// A plus sign in a query is a blank; nobody means a blank here.
+		// A plus sign in a query means a space; in a time a space can only have
+		// been a plus.
 		t, err := time.Parse(time.RFC3339Nano, strings.ReplaceAll(in.Before, " ", "+"))
 		if err != nil {
 			c.Add("query/before", "invalid", "The value must be a time such as 2026-01-31T08:00:00Z. Pages go on with cursor.")
@@ -146,9 +147,9 @@ func (s *Service) timeline(ctx context.Context, did string, from place, limit in
 	return out, next, nil
 }
 
-// cut makes a page of moments. It goes on behind the last that is shown, so that a
-// cursor does not tell of one that is hidden; where all of a page are, there is no
-// other way.
+// cut makes a page of moments. It continues behind the last one that is shown, so
+// that a cursor does not reveal a hidden one; if all of a page are hidden, that is
+// unavoidable.
 func cut(all []moment, limit int) (items []api.TimelineItem, next *place) {
 	more := len(all) > limit
 	all = all[:min(limit, len(all))]

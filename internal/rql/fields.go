@@ -13,11 +13,11 @@ const (
 	maxFieldsText = 2000 // bytes
 )
 
-// Tree is a set of paths: the members that are wanted, and below each those
-// wanted of it. A nil tree wants all.
+// Tree is a set of paths: the requested members, and below each those requested
+// of it. A nil tree requests everything.
 type Tree map[string]Tree
 
-// Add enters a path.
+// Add adds a path.
 func (t Tree) Add(path []string) {
 	below, known := t[path[0]]
 	switch {
@@ -33,9 +33,9 @@ func (t Tree) Add(path []string) {
 	}
 }
 
-// ParseFields reads which members of a record are wanted: fields as in a
-// filter, with commas between them; known is as in Schema. The members always
-// are wanted unasked. An empty text is nil. Errors are *Error, or what known
+// ParseFields reads which members of a record are requested: fields as in a
+// filter, separated by commas; known is as in Schema. The members in always are
+// always included. An empty text is nil. Errors are *Error, or what known
 // returned.
 func ParseFields(text string, known func(Path) (Kind, error), always ...string) (Tree, error) {
 	if text == "" {

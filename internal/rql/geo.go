@@ -4,12 +4,12 @@ import "math"
 
 const (
 	earth     = 6371008.8 // mean radius, metres
-	maxRadius = 20100000  // metres; beyond it lies nothing
+	maxRadius = 20100000  // metres; the whole earth is within it
 )
 
-// PlaceOf reads where something is, as near does: a GeoJSON point or a feature
-// with one, or an object with lat and lon, lat and lng, or latitude and
-// longitude. v is JSON, decoded into an any.
+// PlaceOf reads a place as near does: a GeoJSON point or a feature with one, or
+// an object with lat and lon, lat and lng, or latitude and longitude. v is
+// JSON, decoded into an any.
 func PlaceOf(v any) (lat, lon float64, ok bool) {
 	m, isObject := v.(map[string]any)
 	if !isObject {

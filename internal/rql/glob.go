@@ -9,10 +9,10 @@ import (
 // question mark: it is searched for with one machine word.
 const maxPiece = 64
 
-const oneRune = -1 // stands for ? in a piece
+const oneRune = -1 // means ? in a piece
 
 // glob is a compiled pattern. Matching looks at each character of a text a
-// fixed number of times, whatever the pattern: nobody can make it slow.
+// fixed number of times, so no pattern is slow.
 type glob struct {
 	pieces []piece // between stars; the first is at the start, the last at the end
 }
@@ -129,8 +129,8 @@ func (p piece) atEnd(s string) bool {
 	return true
 }
 
-// find gives where the first match of p in s ends, -1 when there is none. With
-// question marks it is the shift-and search: bit i of state says that the
+// find returns where the first match of p in s ends, -1 when there is none.
+// With question marks it is the shift-and search: bit i of state says that the
 // first i+1 characters of p have just been seen.
 func (p piece) find(s string) int {
 	if p.runes == nil {

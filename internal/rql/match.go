@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Match reports whether a decoded JSON object fits the filter. Its values are
-// those of encoding/json: map[string]any, []any, string, float64, bool, nil.
+// Match reports whether a decoded JSON object matches the filter. Its values
+// are those of encoding/json: map[string]any, []any, string, float64, bool,
+// nil.
 func (e *Expr) Match(doc map[string]any) bool {
 	switch e.Op {
 	case And:
@@ -151,7 +152,7 @@ func bit(b bool) int {
 	return 0
 }
 
-// lies serves near and within.
+// lies implements near and within.
 func (e *Expr) lies(doc map[string]any) bool {
 	args := make([]float64, len(e.Values))
 	for i, v := range e.Values {
@@ -176,7 +177,7 @@ func (e *Expr) lies(doc map[string]any) bool {
 }
 
 // Prefix is the text every match of a like begins with, and whether anything
-// may follow it: of "Smi*" it is "Smi" and true.
+// may follow it: for "Smi*" it is "Smi" and true.
 func (e *Expr) Prefix() (text string, open bool) {
 	if e.glob == nil {
 		return "", true
@@ -197,7 +198,7 @@ func (e *Expr) Conjuncts() []*Expr {
 	return out
 }
 
-// Paths are the fields the filter looks at, each once.
+// Paths returns the fields in the filter, without duplicates.
 func (e *Expr) Paths() []Path {
 	seen := map[string]bool{}
 	var out []Path

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Parse reads a filter and checks it against what can be filtered. Errors are
-// *Error, or what the schema returned.
+// Parse reads a filter and checks it against the schema. Errors are *Error, or
+// what the schema returned.
 func Parse(text string, schema Schema) (*Expr, error) {
 	if n := utf8.RuneCountInString(text); n > MaxLength {
 		return nil, &Error{Code: "too_long", Pos: MaxLength + 1, Detail: fmt.Sprintf("A filter is at most %d characters long.", MaxLength)}
@@ -228,7 +228,7 @@ func (p *parser) quoted() (string, error) {
 
 var unicodeEscape = regexp.MustCompile(`^\\u[0-9a-fA-F]{4}`)
 
-// escape reads an escape at the front of s and tells how long it is, 0 when it
+// escape reads an escape at the front of s and returns its length, 0 when there
 // is none.
 func escape(s string) (rune, int) {
 	if len(s) < 2 {
@@ -293,7 +293,7 @@ func (p *parser) value(e *Expr, a arg) (Value, error) {
 	}
 	switch e.Kind {
 	case Text:
-		return Value{a.text}, nil // letter by letter: 0042 is no number here
+		return Value{a.text}, nil // as text: 0042 is not a number here
 	case Number:
 		if f, ok := toNumber(a.text); ok && !a.quoted {
 			return Value{f}, nil

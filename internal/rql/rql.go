@@ -30,7 +30,7 @@ const (
 	maxPath    = 16   // steps of a field
 )
 
-// Op is what a term or a group does.
+// Op is the operator of a term or a group.
 type Op string
 
 // The operators.
@@ -45,19 +45,19 @@ const (
 	Gt     Op = "gt"
 	Ge     Op = "ge"
 	In     Op = "in"
-	Like   Op = "like"   // * any characters, ? one, \ takes the next as it is
+	Like   Op = "like"   // * matches any characters, ? one, \ quotes the next
 	Exists Op = "exists" // there is a value, and it is not null
 	Near   Op = "near"   // [field,] latitude, longitude, metres
 	Within Op = "within" // [field,] least latitude, least longitude, most latitude, most longitude
 )
 
-// Kind is what a field holds, as far as comparing goes.
+// Kind is the kind of value in a field, for comparisons.
 type Kind int
 
 // The kinds. A value in a filter is read as its field's kind: 0042 and 42 are
 // texts where the field is one.
 const (
-	Any    Kind = iota // nobody knows: texts compare with texts, numbers with numbers
+	Any    Kind = iota // unknown: texts compare with texts, numbers with numbers
 	Text               // in the order of code points
 	Number             //
 	Bool               //
@@ -76,7 +76,7 @@ type Path []string
 // Value is a value in a filter: string, float64, bool, time.Time or nil.
 type Value struct{ V any }
 
-// Expr is a filter or a part of one. Only Parse makes useful ones.
+// Expr is a filter or a part of one. Only Parse makes valid ones.
 type Expr struct {
 	Op     Op
 	Args   []*Expr // of and, or, not
@@ -92,12 +92,13 @@ type Expr struct {
 // ErrUnknown is what Schema.Field returns for a field that does not exist.
 var ErrUnknown = errors.New("unknown field")
 
-// Schema says what can be filtered.
+// Schema describes what can be filtered.
 type Schema struct {
-	// Field gives the kind of a field, ErrUnknown when there is none. Any other
-	// error ends Parse and comes out of it as it is. Nil knows every field.
+	// Field returns the kind of a field, ErrUnknown when there is none. Any
+	// other error ends Parse and is returned unchanged. Nil accepts every
+	// field.
 	Field func(Path) (Kind, error)
-	// Places are where near and within look when they name no field.
+	// Places are where near and within look when no field is given.
 	Places []Path
 }
 
@@ -140,7 +141,7 @@ func plain(name string) bool {
 }
 
 // ParsePath reads a field: a JSON pointer when it begins with a slash, else
-// names with dots between them. It returns false for anything else.
+// names separated by dots. It returns false for anything else.
 func ParsePath(text string) (Path, bool) {
 	var names []string
 	pointer := strings.HasPrefix(text, "/")

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// String writes the filter so that Parse, with the same schema, reads the same
-// from it. Two filters that differ in blanks and quotes only write the same.
+// String writes the filter so that Parse, with the same schema, reads an equal
+// one. Filters that differ only in blanks and quotes give the same text.
 func (e *Expr) String() string {
 	var b strings.Builder
 	e.write(&b)

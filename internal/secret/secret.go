@@ -22,11 +22,11 @@ import (
 // Key is a server's root key. Its uses never share a derived key.
 type Key struct{ root []byte }
 
-// ErrOpen says that a sealed value does not open: another key made it, it
+// ErrOpen means that a sealed value cannot be opened: another key made it, it
 // belongs elsewhere, or it was changed.
 var ErrOpen = errors.New("sealed value does not open")
 
-// Parse makes a key of any text of 32 characters or more.
+// Parse makes a key from any text of 32 characters or more.
 func Parse(text string) (Key, error) {
 	if len(text) < 32 {
 		return Key{}, errors.New("a server key needs 32 characters or more")
@@ -35,8 +35,8 @@ func Parse(text string) (Key, error) {
 	return Key{root: sum[:]}, nil
 }
 
-// Load reads the key file at path, and makes one when there is none. made
-// tells which. The file is written whole or not at all.
+// Load reads the key file at path, and makes one when there is none; made
+// reports that. The file is written whole or not at all.
 func Load(path string) (k Key, made bool, err error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,7 +58,7 @@ func Load(path string) (k Key, made bool, err error) {
 	return k, false, nil
 }
 
-// Derive gives the 32-byte key for one purpose.
+// Derive returns the 32-byte key for one purpose.
 func (k Key) Derive(purpose string) []byte {
 	b, err := hkdf.Expand(sha256.New, k.root, "hearth "+purpose, 32)
 	if err != nil {
@@ -77,11 +77,11 @@ func (k Key) Open(purpose, bind string, sealed []byte) ([]byte, error) {
 	return k.Box(purpose).Open(bind, sealed)
 }
 
-// Box seals and opens for one purpose. It is for those who do so often: to make
-// one costs more than to use it. It is safe for many goroutines.
+// Box seals and opens for one purpose. It is for frequent use, because making
+// one costs more than using it. It is safe for many goroutines.
 type Box struct{ gcm cipher.AEAD }
 
-// Box gives the box for a purpose.
+// Box returns the box for a purpose.
 func (k Key) Box(purpose string) Box {
 	block, err := aes.NewCipher(k.Derive(purpose))
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Book is an XLSX workbook with several sheets whose rows are wanted as they
-// are, not as records.
+// Book is an XLSX workbook with several sheets that are read as rows, not as
+// records.
 type Book struct {
 	zip  *zip.Reader
 	book *workbook
 }
 
-// Cell is a cell as a person sees it.
+// Cell is a cell in the form that a person sees.
 type Cell struct {
 	Text     string // a number in its shortest form, a date as RFC 3339; without the apostrophe that guards it
 	Guarded  bool   // an apostrophe was taken off Text
@@ -27,7 +27,7 @@ type Cell struct {
 }
 
 // OpenBook opens a workbook of size bytes. The error is an *Error when the file
-// is to blame. A book may have 64 MiB once it is unpacked, and 200,000 texts.
+// is at fault. A book may have 64 MiB once it is unpacked, and 200,000 texts.
 func OpenBook(src io.ReaderAt, size int64) (*Book, error) {
 	z, book, err := openBook(src, size, bookRoom)
 	if err != nil {
@@ -36,12 +36,12 @@ func OpenBook(src io.ReaderAt, size int64) (*Book, error) {
 	return &Book{zip: z, book: book}, nil
 }
 
-// Sheets are the names of the sheets in their order.
+// Sheets returns the names of the sheets in order.
 func (b *Book) Sheets() []string { return b.book.names() }
 
-// Rows gives every row of the sheet at an index of Sheets to each, empty ones
-// left out, until that fails. Cells are valid during the call only. Other
-// errors are an *Error when the file is to blame.
+// Rows passes every row of the sheet at an index of Sheets to each, except
+// empty ones, until that fails. Cells are valid during the call only. Other
+// errors are an *Error when the file is at fault.
 func (b *Book) Rows(sheet int, each func(line int64, cells []Cell) error) (err error) {
 	x, err := b.book.open(b.zip, b.book.sheets[sheet])
 	if err != nil {
@@ -121,7 +121,7 @@ func NewBook(w io.Writer, sheets ...string) (*BookWriter, error) {
 }
 
 const (
-	// MaxSheetName is how many characters the name of a sheet has at most.
+	// MaxSheetName limits the characters of a sheet's name.
 	MaxSheetName = 31
 	maxSheets    = 100
 )
@@ -133,8 +133,8 @@ func (b *BookWriter) Sheet() error {
 	return b.xlsx.begin(b.next)
 }
 
-// Row adds a row of texts; empty ones are empty cells. Texts a spreadsheet
-// would run are guarded. An *Error names a cell or row past the limits.
+// Row adds a row of texts; empty ones are empty cells. Texts that a spreadsheet
+// would run get an apostrophe. An *Error names a cell or row past the limits.
 func (b *BookWriter) Row(cells ...string) error {
 	b.rows++
 	if len(cells) > MaxColumns {
@@ -158,7 +158,7 @@ func (b *BookWriter) Row(cells ...string) error {
 	return b.xlsx.row(b.rows, names, b.row)
 }
 
-// Close ends the workbook. It does not close what it is written to.
+// Close ends the workbook. It does not close the underlying writer.
 func (b *BookWriter) Close() error {
 	if b.next != b.xlsx.sheets {
 		return fmt.Errorf("write xlsx: %d of %d sheets are written", b.next, b.xlsx.sheets)

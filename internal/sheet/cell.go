@@ -9,9 +9,9 @@ import (
 // xlsxColumns is how many columns a sheet of XLSX has.
 const xlsxColumns = 16_384
 
-// AppendCSV appends a text as a cell of CSV: guarded when a spreadsheet would
-// run it, and quoted when it would not come back as it is. It is for tables
-// that are too large for a Writer.
+// AppendCSV appends a text as a cell of CSV: with an apostrophe if a
+// spreadsheet would run it, and quoted if it would otherwise be read
+// differently. It is for tables that are too large for a Writer.
 func AppendCSV(b []byte, s string) []byte {
 	if s == "" {
 		return b
@@ -45,10 +45,10 @@ func quotes(s string) bool {
 	return strings.ContainsAny(s, "\",;\t\r\n") || s != strings.TrimSpace(s)
 }
 
-// Values adds a row of JSON values: numbers and booleans stay what they are, a
-// text that is a date or a time in UTC becomes one, nil is an empty cell, a text
-// a spreadsheet would run is guarded. An *Error names a cell or row past the
-// limits.
+// Values adds a row of JSON values: numbers and booleans keep their type, a text
+// that is a date or a time in UTC becomes one, nil is an empty cell, and a text
+// a spreadsheet would run gets an apostrophe. An *Error names a cell or row past
+// the limits.
 func (b *BookWriter) Values(cells ...jsontext.Value) error {
 	b.rows++
 	if len(cells) > xlsxColumns {
@@ -61,6 +61,6 @@ func (b *BookWriter) Values(cells ...jsontext.Value) error {
 	return b.xlsx.row(b.rows, b.names, cells)
 }
 
-// Bare has texts written as they are, from here on: a cell that holds a text is
-// not run. A workbook that is read again by OpenBook needs the guard.
+// Bare makes further texts be written unchanged: a cell of type text is not
+// run. A workbook that OpenBook reads again needs the apostrophe.
 func (b *BookWriter) Bare() { b.xlsx.bare = true }

@@ -17,8 +17,8 @@ type Columns struct {
 	paths []string
 }
 
-// node is a member of a record. It may have a column and members too: what is
-// an object in one record can be a text in another.
+// node is a member of a record. It may have a column as well as members: an
+// object in one record can be a text in another.
 type node struct {
 	path     string
 	column   int // -1: none
@@ -28,7 +28,7 @@ type node struct {
 
 func newNode(path string) *node { return &node{path: path, column: -1} }
 
-// UnknownColumnError says that a record has a value no column is for.
+// UnknownColumnError means that a record has a value without a column.
 type UnknownColumnError struct{ Path string }
 
 // Error names the path.
@@ -85,7 +85,7 @@ func (n *node) grow(name string) *node {
 	return child
 }
 
-// Collect adds the columns a record needs.
+// Collect adds the columns for a record.
 func (c *Columns) Collect(record jsontext.Value) error {
 	return c.walk(record, addUnknown, func(int, jsontext.Value) {})
 }
@@ -155,7 +155,7 @@ func (w *walker) member(at *node, name string) error {
 	return w.leaf(at, n, name, v)
 }
 
-// inside reads an object that is no cell. An empty one is a cell after all.
+// inside reads an object that is not a cell. Only an empty one is a cell.
 func (w *walker) inside(at, n *node, name string) error {
 	if n == nil {
 		n = newNode(joinPath(at.path, name))
@@ -210,7 +210,7 @@ func joinPath(path, name string) string {
 	return path + "." + name
 }
 
-// SplitPath gives the names a path is made of. A dot in a name is written "\.".
+// SplitPath splits a path into names. A dot in a name is written "\.".
 func SplitPath(path string) []string {
 	if !strings.Contains(path, `\`) {
 		return strings.Split(path, ".")

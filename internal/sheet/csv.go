@@ -232,7 +232,7 @@ func tooManyColumns(line int64) *Error {
 func writeCSV(out *bufio.Writer, cells []jsontext.Value) error {
 	for i, v := range cells {
 		if i > 0 {
-			_ = out.WriteByte(',') // the line end tells
+			_ = out.WriteByte(',') // the line end shows errors
 		}
 		text, isText := cellText(v)
 		if len(cells) == 1 && text == "" || isText && (strings.ContainsAny(text, "\",;\t\r\n") || text != strings.TrimSpace(text)) {
@@ -246,9 +246,9 @@ func writeCSV(out *bufio.Writer, cells []jsontext.Value) error {
 	return err
 }
 
-// Cells reads a CSV file cell by cell, the line that names the columns too. It
-// stops at the first error of each. The error is an *Error when the file is to
-// blame. The cells are valid until each returns.
+// Cells reads a CSV file cell by cell, including the line with the names of the
+// columns. It stops at the first error of each. The error is an *Error when the
+// file is at fault. The cells are valid until each returns.
 func Cells(r io.Reader, each func(line int64, cells []string) error) error {
 	c := newCSV(r)
 	for {

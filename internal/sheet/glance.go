@@ -12,13 +12,13 @@ const (
 	GlanceRows    = 1000    // blank ones, and others
 )
 
-// ErrMore ends a glance at a table that goes on.
+// ErrMore ends a glance at a table that continues.
 var ErrMore = errors.New("the table goes on")
 
-// Glance opens a table of size bytes whose beginning is wanted while somebody
-// waits. Its work does not grow with the file: Next gives ErrMore after
-// GlanceBytes or GlanceRows, and a workbook has less room than a job gives it.
-// The error is an *Error when the file is to blame.
+// Glance opens a table of size bytes to read its beginning while a client
+// waits. Its work does not grow with the file: Next returns ErrMore after
+// GlanceBytes or GlanceRows, and a workbook has tighter limits than in a job.
+// The error is an *Error when the file is at fault.
 func Glance(f Format, src io.ReaderAt, size int64, o Options) (*Reader, error) {
 	o.glance = true
 	r, err := openGlance(f, src, size, o)
@@ -43,8 +43,9 @@ func openGlance(f Format, src io.ReaderAt, size int64, o Options) (*Reader, erro
 	return t.Open(o)
 }
 
-// Remap gives the columns other paths and kinds, as if the table had been opened
-// with o. Call it before Next. The error is an *Error when the file is to blame.
+// Remap changes the paths and kinds of the columns, as if the table had been
+// opened with o. Call it before Next. The error is an *Error when the file is at
+// fault.
 func (r *Reader) Remap(o Options) error {
 	if o.Kind == nil {
 		o.Kind = func(string) string { return "" }

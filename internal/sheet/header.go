@@ -198,8 +198,8 @@ func appendNode(out []byte, n *node, values []jsontext.Value) ([]byte, bool) {
 	return append(out, '}'), some || n.path == ""
 }
 
-// value is the JSON of a cell of a kind, or what is wrong with it. That never
-// repeats the cell: it may be a person's, and reports are kept.
+// value is the JSON of a cell of a kind, or what is wrong with it. The message
+// never repeats the cell, which may be personal, because reports are stored.
 func (c cell) value(kind string) (v jsontext.Value, detail string) {
 	if c.bad != "" {
 		return nil, c.bad
@@ -284,7 +284,7 @@ func checkValue(v jsontext.Value) bool {
 	return checkObject(append(append([]byte(`{"v":`), v...), '}')) == nil
 }
 
-// guess is for a path nobody declares.
+// guess converts a cell of an undeclared path.
 func (c cell) guess() (jsontext.Value, string) {
 	if c.truth {
 		return jsontext.Value(c.text), ""
@@ -324,8 +324,8 @@ func (c cell) words(kind string) (jsontext.Value, string) {
 	return v, ""
 }
 
-// dateText writes a time of XLSX as its kind wants it: without the clock when
-// it is a date, or when it is midnight and nobody wants a time.
+// dateText writes a time of XLSX for its kind: without the time of day for a
+// date, or at midnight unless the kind includes a time.
 func dateText(text, kind string) string {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {

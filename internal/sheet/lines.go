@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxDepth is how deep a record may nest, as in a request.
+// MaxDepth limits the nesting of a record, as in a request.
 const MaxDepth = 64
 
 // lines reads NDJSON.
@@ -76,7 +76,7 @@ func (l *lines) read() (text []byte, long bool, err error) {
 	}
 }
 
-// checkObject wants one strict JSON object and nothing after it.
+// checkObject requires one strict JSON object and nothing after it.
 func checkObject(text []byte) *Error {
 	dec := jsontext.NewDecoder(bytes.NewReader(text))
 	if dec.PeekKind() != '{' {

@@ -60,7 +60,7 @@ var mediaTypes = map[Format]string{
 // Known reports whether f is one of the formats.
 func (f Format) Known() bool { return mediaTypes[f] != "" }
 
-// MediaType is the Content-Type of a file we write.
+// MediaType is the Content-Type of files in the format.
 func (f Format) MediaType() string {
 	if f == CSV {
 		return mediaTypes[f] + "; charset=utf-8; header=present"
@@ -68,7 +68,7 @@ func (f Format) MediaType() string {
 	return mediaTypes[f]
 }
 
-// FormatOf is the format a Content-Type names, "" when it is none of them.
+// FormatOf is the format for a Content-Type, "" for an unknown one.
 func FormatOf(contentType string) Format {
 	media, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -113,8 +113,8 @@ type Record struct {
 	cells []cell
 }
 
-// Texts are the cells of a row of a table as the file has them, by column. They
-// are valid until the next record is read.
+// Texts returns the raw cells of a row of a table, by column. They are valid
+// until the next record is read.
 func (r Record) Texts() []string {
 	out := make([]string, len(r.cells))
 	for i, c := range r.cells {
@@ -131,39 +131,38 @@ type Column struct {
 
 // Options says how to read a table.
 type Options struct {
-	// Kind is what the value at a path must be: number, boolean, object, array,
-	// date, date-time or text; "" when nobody knows. Then text
-	// stays text, unless it is a JSON array, object or string, and what XLSX marks as a
-	// number or boolean is one; "any" takes text that is a JSON number, true or
-	// false for that too. nil knows nothing.
+	// Kind returns what the value at a path must be: number, boolean, object, array,
+	// date, date-time or text; "" when unknown. Then text stays text, unless it is a
+	// JSON array, object or string, and XLSX numbers and booleans keep their type;
+	// "any" also converts text that is a JSON number, true or false. nil knows nothing.
 	Kind func(path string) string
-	// Mapping gives columns other paths than their names; "" leaves a column
+	// Mapping gives columns paths other than their names; "" leaves a column
 	// out. It is for CSV and XLSX.
 	Mapping map[string]string
-	// Flat has every column a member of the record itself, whatever its name.
+	// Flat makes every column a member of the record itself, whatever its name.
 	Flat bool
-	// Sheet is the name of the sheet of XLSX that is read; the first by default.
+	// Sheet is the name of the sheet of XLSX to read; the first by default.
 	Sheet string
-	// Bare says that texts of XLSX were written as they are, see
+	// Bare means that texts of XLSX were written unchanged, see
 	// BookWriter.Bare: an apostrophe belongs to the text.
 	Bare bool
 
 	glance bool
 }
 
-// Reader gives the records of a file in their order.
+// Reader reads the records of a file in order.
 type Reader struct {
 	next  func() (Record, error)
 	head  *header // nil for NDJSON
 	blank func() int64
 	rows  int
-	most  int // of rows that a glance gives; 0: it is none
+	most  int // limit on the rows of a glance; 0: it is not one
 	err   error
 	close func() error
 }
 
 // Open begins to read a file of size bytes. The error is an *Error when the
-// file is to blame.
+// file is at fault.
 func Open(f Format, src io.ReaderAt, size int64, o Options) (*Reader, error) {
 	if f != XLSX {
 		return Stream(f, io.NewSectionReader(src, 0, size), o)
@@ -196,8 +195,8 @@ func Stream(f Format, src io.Reader, o Options) (*Reader, error) {
 	return r, nil
 }
 
-// Next gives the next record, io.EOF after the last. Any other error ends the
-// reading; it is an *Error when the file is to blame.
+// Next returns the next record, io.EOF after the last. Any other error ends the
+// reading; it is an *Error when the file is at fault.
 func (r *Reader) Next() (Record, error) {
 	if r.err != nil {
 		return Record{}, r.err
@@ -218,7 +217,7 @@ func (r *Reader) Next() (Record, error) {
 	return rec, nil
 }
 
-// Columns are those of a table, in their order; none of NDJSON.
+// Columns returns those of a table, in order; none for NDJSON.
 func (r *Reader) Columns() []Column {
 	if r.head == nil {
 		return nil
@@ -233,13 +232,13 @@ func (r *Reader) Columns() []Column {
 	return out
 }
 
-// Blank is how many rows of a table without a value were passed over so far.
+// Blank is how many rows of a table without a value were skipped so far.
 func (r *Reader) Blank() int64 { return r.blank() }
 
 // Close frees what the reader holds.
 func (r *Reader) Close() error { return r.close() }
 
-// AsError finds the *Error in err's chain; nil when the file is not to blame.
+// AsError finds the *Error in err's chain; nil when the file is not at fault.
 func AsError(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {
@@ -248,8 +247,8 @@ func AsError(err error) *Error {
 	return nil
 }
 
-// shorten keeps the beginning of a text, for messages. Of a file that is no text at all
-// nothing comes along that a terminal would obey.
+// shorten truncates a text for messages, and removes everything that a terminal would
+// obey.
 func shorten(s string) string {
 	const most = 60
 	s = strings.Map(func(r rune) rune {

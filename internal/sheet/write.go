@@ -12,17 +12,17 @@ import (
 
 // WriterOptions says how to write a file.
 type WriterOptions struct {
-	// Columns are the columns of CSV and XLSX, which need some. In NDJSON they
-	// are all that is kept of a record; nil keeps everything.
+	// Columns are the columns of CSV and XLSX, which require some. For NDJSON
+	// they select the members that are written; nil means everything.
 	Columns *Columns
-	// Partial leaves out values that no column is for. Without it they are an
+	// Partial leaves out values without a column. Otherwise they are an
 	// *UnknownColumnError. NDJSON always leaves them out.
 	Partial bool
-	// Kind is what is declared of a path, as for reading. In columns of which
-	// nothing is ("" or any) a text that would come back as something else is
-	// written as a JSON string. nil writes every text as it is.
+	// Kind returns the declared kind of a path, as for reading. In columns
+	// without one ("" or any) a text that would be read as something else is
+	// written as a JSON string. nil writes every text unchanged.
 	Kind func(path string) string
-	// Continue writes no row of names: this is the rest of a CSV file.
+	// Continue omits the row of names, for the continuation of a CSV file.
 	Continue bool
 }
 
@@ -113,7 +113,7 @@ func (w *Writer) line(record jsontext.Value) error {
 		return fmt.Errorf("write ndjson: %w", err)
 	}
 	w.rows++
-	_, _ = w.out.Write(v) // the end of the line tells
+	_, _ = w.out.Write(v) // the line end shows errors
 	return w.out.WriteByte('\n')
 }
 
@@ -130,13 +130,13 @@ func (w *Writer) row(cells []jsontext.Value) error {
 	return w.xlsx.row(w.rows, w.o.Columns.paths, cells)
 }
 
-// Flush hands on what was written so far. An XLSX file is whole after Close
-// only.
+// Flush passes on what was written so far. An XLSX file is complete only after
+// Close.
 func (w *Writer) Flush() error {
 	return w.out.Flush()
 }
 
-// Close ends the file. It does not close what the file is written to.
+// Close ends the file. It does not close the underlying writer.
 func (w *Writer) Close() error {
 	if w.xlsx != nil {
 		if err := w.xlsx.end(); err != nil {
@@ -170,8 +170,8 @@ func plain(v jsontext.Value) jsontext.Value {
 	return quoted
 }
 
-// cellText is the text of a cell, false when the value is a number or a
-// boolean and stays one. Arrays and objects are their JSON.
+// cellText is the text of a cell, false for a number or a boolean, which keeps
+// its type. Arrays and objects are written as JSON.
 func cellText(v jsontext.Value) (string, bool) {
 	text, isText := bareText(v)
 	if v.Kind() == '"' {
@@ -180,7 +180,7 @@ func cellText(v jsontext.Value) (string, bool) {
 	return text, isText
 }
 
-// bareText is cellText of a text that nobody runs.
+// bareText is cellText for texts that are not run.
 func bareText(v jsontext.Value) (string, bool) {
 	switch v.Kind() {
 	case '"':

@@ -39,9 +39,9 @@ type room struct {
 	list     int64  // bytes of each part that lists its sheets
 }
 
-// A table is read by a job. A book of a few sheets is read while somebody waits:
-// the largest takes less than a second. So does a glance at a table; the sheet
-// itself may be as large as a job's, for only its beginning is unpacked.
+// A job reads tables. A book of a few sheets is read while a client waits: the
+// largest takes less than a second. So is a glance at a table, whose sheet may
+// be as large as a job's, because only its beginning is unpacked.
 var (
 	tableRoom  = room{MaxUnpacked, MaxStrings, MaxStrings / 16, maxPart, maxList} // more texts fit only when they are empty
 	bookRoom   = room{64 << 20, 16 << 20, 200_000, maxPart, maxList}
@@ -104,8 +104,8 @@ func (b *workbook) readBook(z *zip.Reader, most room) error {
 	if err := decodePart(z, "xl/_rels/workbook.xml.rels", most.list, &rels); err != nil {
 		return err
 	}
-	// Day 60 is the 29th of February 1900 that spreadsheets believe in; days
-	// before it are off by one, and nobody has data from then.
+	// Spreadsheets have a day 60, the 29th of February 1900, which did not
+	// exist; earlier days are off by one, and nobody has data from then.
 	b.epoch = dayZero()
 	if d := book.Properties.Date1904; d == "1" || d == "true" {
 		b.epoch = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -269,8 +269,8 @@ func sharedText(dec *xml.Decoder) (string, error) {
 	}
 }
 
-// cell makes a cell of what the sheet says of it; false when it refers to a
-// text the workbook does not have.
+// cell makes a cell from the sheet's data; false when it refers to a text the
+// workbook does not have.
 func (b *workbook) cell(typ, style, value, inline string) (cell, bool) {
 	switch typ {
 	case "s":

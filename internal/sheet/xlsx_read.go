@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// xlsx reads a sheet of a workbook. It reads the XML itself: the library at
-// hand takes broken XML for the end of the sheet, which would lose rows without
-// a word, and does not tell numbers and dates from texts.
+// xlsx reads a sheet of a workbook. It parses the XML itself: the available
+// library takes broken XML for the end of the sheet, which would silently lose
+// rows, and does not distinguish numbers and dates from texts.
 type xlsx struct {
 	file  io.ReadCloser
 	dec   *xml.Decoder
@@ -37,7 +37,7 @@ type Tables struct {
 }
 
 // OpenTables opens a workbook of size bytes. The error is an *Error when the
-// file is to blame.
+// file is at fault.
 func OpenTables(src io.ReaderAt, size int64) (*Tables, error) {
 	return openTables(src, size, tableRoom)
 }
@@ -50,7 +50,7 @@ func openTables(src io.ReaderAt, size int64, most room) (*Tables, error) {
 	return &Tables{z, book}, nil
 }
 
-// Sheets are the names of the sheets, in their order.
+// Sheets returns the names of the sheets, in order.
 func (t *Tables) Sheets() []string { return t.book.names() }
 
 func (b *workbook) names() []string {
@@ -62,7 +62,7 @@ func (b *workbook) names() []string {
 }
 
 // Open begins to read the sheet that o names. The error is an *Error when the
-// file is to blame.
+// file is at fault.
 func (t *Tables) Open(o Options) (*Reader, error) {
 	if o.Kind == nil {
 		o.Kind = func(string) string { return "" }
@@ -160,7 +160,7 @@ func tooLarge(limit int64) *Error {
 	return &Error{Code: "too_large", Detail: fmt.Sprintf("A part of the workbook is too large once it is unpacked: at most %d bytes.", limit)}
 }
 
-// exceeded says what a workbook had to keep to.
+// exceeded names the limits of a workbook.
 func (m room) exceeded() *Error {
 	return &Error{Code: "too_large", Detail: fmt.Sprintf("The workbook is too large once it is unpacked: at most %d bytes, and %d bytes in %d shared texts.", m.unpacked, m.strings, m.texts)}
 }
@@ -198,8 +198,8 @@ func (s source) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// openPart opens a file of the archive and bounds what it unpacks to, by the
-// size the archive states and, for that can be a lie, by what comes out.
+// openPart opens a file of the archive and bounds its unpacked size, by the
+// size the archive states and, because that can be a lie, by the actual output.
 func openPart(z *zip.Reader, name string, limit int64) (io.ReadCloser, error) {
 	for _, f := range z.File {
 		if strings.EqualFold(strings.ReplaceAll(f.Name, `\`, "/"), name) {
@@ -352,7 +352,7 @@ func (x *xlsx) readCell(start xml.StartElement) error {
 	c.computed = computed
 	switch {
 	case column >= MaxColumns && c.empty():
-		return nil // it has a style and nothing in it: rows are often styled far beyond what is written
+		return nil // it has only a style: rows are often styled far beyond their content
 	case column >= MaxColumns:
 		return tooManyColumns(x.row)
 	}

@@ -57,8 +57,8 @@ func stylesXML() string {
 func dayZero() time.Time  { return time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC) }
 func firstDay() time.Time { return time.Date(1900, 3, 1, 0, 0, 0, 0, time.UTC) }
 
-// timeCell is a time as the days a spreadsheet counts, with its style; style 0
-// when the text is no time, or none that would come back the same.
+// timeCell converts a time to a spreadsheet's count of days, with its style;
+// style 0 when the text is not a time, or would be read back differently.
 func timeCell(text []byte) (days string, style int) {
 	const shortest, longest = len("2006-01-02"), len("2006-01-02T15:04:05.000Z")
 	if len(text) < shortest || len(text) > longest || text[4] != '-' || text[7] != '-' {

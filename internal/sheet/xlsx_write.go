@@ -35,7 +35,7 @@ type xlsxWriter struct {
 	zip    *zip.Writer
 	sheets int
 	sheet  io.Writer // nil before the first is begun
-	bare   bool      // texts are written as they are
+	bare   bool      // texts are written unchanged
 	typed  bool      // texts that are times are written as times
 	buf    bytes.Buffer
 }
@@ -80,8 +80,8 @@ func beginXLSX(out io.Writer, sheets []string) (*xlsxWriter, error) {
 	return w, nil
 }
 
-// ZipTime is the time that files in archives of ours have, the first one that
-// archives can state: so the same content makes the same bytes.
+// ZipTime is the time of files in our archives, the earliest that archives can
+// represent, so that the same content makes the same bytes.
 func ZipTime() time.Time { return time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC) }
 
 // zipped is a part of the archive.
@@ -156,7 +156,7 @@ func (w *xlsxWriter) cell(name string, v jsontext.Value) (tooLong string) {
 	case v.Kind() == 't', v.Kind() == 'f':
 		fmt.Fprintf(&w.buf, `<c r="%s" t="b"><v>%d</v></c>`, name, strings.Count(text, "true"))
 	case !exact(text):
-		// A spreadsheet keeps 15 digits; a longer number stays whole as text.
+		// A spreadsheet keeps 15 digits; a longer number is written as text.
 		if !w.bare {
 			text = guard(text)
 		}
@@ -167,7 +167,7 @@ func (w *xlsxWriter) cell(name string, v jsontext.Value) (tooLong string) {
 	return ""
 }
 
-// exact reports whether a spreadsheet keeps a number as it is.
+// exact reports whether a spreadsheet represents a number exactly.
 func exact(number string) bool {
 	return strings.ContainsAny(number, ".eE") || len(strings.TrimPrefix(number, "-")) <= 15
 }

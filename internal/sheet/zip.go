@@ -9,12 +9,12 @@ import (
 	"io"
 )
 
-// maxDirectory is how many bytes are read to learn what is in an archive.
+// maxDirectory limits the bytes read to learn the contents of an archive.
 const maxDirectory = 16 << 20
 
 // OpenZip reads the directory of an archive of at most so many files, within
-// bounds: the directory of an archive of a GiB could take several. The error is
-// an *Error when the file is to blame.
+// bounds, because the directory of an archive of a GiB could take several. The
+// error is an *Error when the file is at fault.
 func OpenZip(src io.ReaderAt, size int64, most int) (*zip.Reader, error) {
 	in := &directory{source: source{src, size}, left: maxDirectory}
 	n, err := entries(in, size)
@@ -44,7 +44,7 @@ func tooManyFiles(most int) *Error {
 	return &Error{Code: "too_large", Detail: fmt.Sprintf("An archive has at most %d files.", most)}
 }
 
-// directory bounds what is read of an archive until it is open.
+// directory bounds how much of an archive is read until it is open.
 type directory struct {
 	source
 	left int64
@@ -75,7 +75,7 @@ func entries(src io.ReaderAt, size int64) (uint64, error) {
 		if errors.As(err, &failed) {
 			return failed.error
 		}
-		return nil // what is not there is found by the reader of archives
+		return nil // the reader of archives finds missing parts
 	}
 	if err := read(b, size-int64(len(b))); err != nil {
 		return 0, err

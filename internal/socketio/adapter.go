@@ -5,9 +5,8 @@ import (
 	"fmt"
 )
 
-// Address names the sockets of a namespace that something is for: all, or those
-// in any of Rooms, in both cases without those in any of Except. It has a JSON
-// form, for adapters.
+// Address selects sockets of a namespace: all, or those in any of Rooms, in
+// both cases without those in any of Except. It has a JSON form, for adapters.
 type Address struct {
 	Namespace string   `json:"namespace"`
 	Everyone  bool     `json:"everyone,omitempty"`
@@ -15,7 +14,7 @@ type Address struct {
 	Except    []string `json:"except,omitempty"`
 }
 
-// Broadcast is an event on its way to many, encoded once.
+// Broadcast is an event for many sockets, encoded once.
 type Broadcast struct {
 	Address
 	Text   string   `json:"text"`             // the socket.io packet
@@ -23,8 +22,8 @@ type Broadcast struct {
 }
 
 // Adapter carries broadcasts to wherever sockets are. One that spans instances
-// is made around the local one: it does there what it is asked, tells the other
-// instances, and does there what it hears from them.
+// wraps the local one: it calls the local one, tells the other instances, and
+// calls the local one for what they send.
 type Adapter interface {
 	// Broadcast sends an event. It waits for no client.
 	Broadcast(ctx context.Context, b Broadcast) error
@@ -34,13 +33,13 @@ type Adapter interface {
 	Count(ctx context.Context, to Address) (int, error)
 }
 
-// Target is where an event goes; To and Everyone make one.
+// Target is the target of an event; To and Everyone make one.
 type Target struct {
 	srv *Server
 	to  Address
 }
 
-// Except leaves out the sockets that are in any of rooms, or have that id.
+// Except excludes the sockets that are in any of rooms, or have that id.
 func (t Target) Except(rooms ...string) Target {
 	t.to.Except = append(t.to.Except[:len(t.to.Except):len(t.to.Except)], rooms...)
 	return t
@@ -57,10 +56,10 @@ func (t Target) Emit(ctx context.Context, event string, args ...any) error {
 }
 
 // Disconnect disconnects the target's sockets, on all instances. Their clients
-// do not connect again by themselves.
+// do not reconnect automatically.
 func (t Target) Disconnect(ctx context.Context) error { return t.srv.adapter.Disconnect(ctx, t.to) }
 
-// Count counts the target's sockets, as far as the adapter sees.
+// Count counts the target's sockets that the adapter sees.
 func (t Target) Count(ctx context.Context) (int, error) { return t.srv.adapter.Count(ctx, t.to) }
 
 // local is the adapter of one process.

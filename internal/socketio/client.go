@@ -33,7 +33,7 @@ type client struct {
 
 	mu      sync.Mutex
 	sockets []*Socket // seldom more than one
-	ended   []string  // namespaces the server disconnected: what was under way to them is no mistake
+	ended   []string  // namespaces the server disconnected: packets to them that were under way are no mistake
 	asking  int       // OnConnect that run
 	timer   *time.Timer
 	closed  bool

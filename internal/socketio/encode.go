@@ -15,7 +15,7 @@ const maxDepth = 100
 // argument, and in []any and map[string]any at any depth.
 type Binary []byte
 
-// encoder writes arguments as JSON and gathers what is binary.
+// encoder writes arguments as JSON and collects the binary ones.
 type encoder struct {
 	buf    bytes.Buffer
 	binary [][]byte

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// begin asks the namespace's handler whether the socket may stay, and then
-// handles what has come meanwhile.
+// begin asks the namespace's handler whether to admit the socket, and then
+// handles what has arrived meanwhile.
 func (s *Socket) begin(ctx context.Context, h Handshake) {
 	ask, cancel := context.WithTimeout(ctx, s.ns.srv.cfg.ConnectTimeout)
 	s.mu.Lock()
@@ -67,8 +67,8 @@ func (s *Socket) receive(ctx context.Context, p *packet, size int) {
 	s.wake(ctx)
 }
 
-// wake starts the goroutine of the handlers where there is none and it is
-// wanted. The caller holds mu.
+// wake starts the goroutine of the handlers if it is needed and not running.
+// The caller holds mu.
 func (s *Socket) wake(ctx context.Context) {
 	if s.admitted && !s.running && !s.ended {
 		s.running = true
@@ -147,12 +147,12 @@ func (s *Socket) leave(reason Reason) {
 	s.settle()
 }
 
-// settle sees to it that somebody runs what OnDisconnect added.
+// settle ensures that what OnDisconnect added is run.
 func (s *Socket) settle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.admitted || s.running || s.ended {
-		return // whoever runs will, or has
+		return // the running goroutine does it
 	}
 	s.ended = true
 	s.ns.srv.engine.Go(func() { s.finish() })

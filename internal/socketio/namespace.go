@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// OnConnect decides about a client that connects: it checks who it is, sets
-// handlers, joins rooms, and may take its time. An error refuses the client; what
-// it should know of the reason is to be emitted before. The context ends when
-// the client leaves.
+// OnConnect decides about a client that connects: it authenticates it, sets
+// handlers, joins rooms, and may take its time. An error refuses the client; emit
+// the reason, if the client should know it, before. The context ends when the
+// client leaves.
 type OnConnect func(ctx context.Context, s *Socket, h Handshake) error
 
 // errPanic refuses a client whose OnConnect panicked.
@@ -28,7 +28,7 @@ type Namespace struct {
 }
 
 // OnConnect sets the function that decides about clients; without one all are
-// let in. Set it before the server is used.
+// admitted. Set it before the server is used.
 func (n *Namespace) OnConnect(f OnConnect) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -36,7 +36,7 @@ func (n *Namespace) OnConnect(f OnConnect) {
 }
 
 // To addresses the sockets that are in any of rooms. The id of a socket is a
-// room too. No rooms are nobody.
+// room too. Without rooms it addresses none.
 func (n *Namespace) To(rooms ...string) Target {
 	return Target{srv: n.srv, to: Address{Namespace: n.name, Rooms: rooms}}
 }

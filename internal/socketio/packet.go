@@ -24,7 +24,7 @@ const (
 
 const (
 	maxNamespace   = 256 // bytes of a namespace's name
-	maxAckDigits   = 16  // a whole number of JavaScript has no more
+	maxAckDigits   = 16  // the most digits of a whole number in JavaScript
 	maxAttachments = 10  // of one packet, as in socket.io-parser 4.2
 	mainNamespace  = "/"
 )

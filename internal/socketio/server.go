@@ -27,7 +27,7 @@ const (
 	DefaultInboxBytes     = 1 << 20
 )
 
-// Handshake is what a client says of itself when it connects.
+// Handshake is the data a client sends when it connects.
 type Handshake struct {
 	Namespace  string
 	Auth       json.RawMessage // an object; {} when the client gave none
@@ -36,9 +36,9 @@ type Handshake struct {
 	Attached   any             // what Config.Attach made of it
 }
 
-// Config sets up a Server. The zero value works.
+// Config configures a Server. The zero value works.
 type Config struct {
-	// Engine sets up the connections below. Its Open is not used.
+	// Engine configures the underlying connections. Its Open is not used.
 	Engine engine.Config
 
 	// ConnectTimeout is how long a connection may be without a namespace, and
@@ -46,20 +46,21 @@ type Config struct {
 	ConnectTimeout time.Duration
 
 	// InboxEvents and InboxBytes bound the events of one socket that wait for
-	// its handlers. When it is full nothing more is read from the client.
+	// its handlers. When the inbox is full nothing more is read from the
+	// client.
 	InboxEvents, InboxBytes int
 
-	// Attach takes from the first request what OnConnect will want to know. The
+	// Attach extracts from the first request what OnConnect will need. The
 	// request itself is not kept.
 	Attach func(r *http.Request) any
 
-	// Adapter carries broadcasts to other instances, around the one that
-	// delivers in this process. Nil is that one alone.
+	// Adapter wraps the local adapter in one that carries broadcasts to other
+	// instances. Nil means the local one alone.
 	Adapter func(local Adapter) Adapter
 
-	// OnPanic is told of a handler that panicked; event is "" for OnConnect,
-	// which counts as refusal, and for OnDisconnect. It runs on the goroutine
-	// that panicked, so it can take the stack. Nil ignores it.
+	// OnPanic is called for a handler that panicked; event is "" for OnConnect,
+	// where a panic is a refusal, and for OnDisconnect. It runs on the
+	// goroutine that panicked, so it can take the stack. Nil ignores panics.
 	OnPanic func(s *Socket, event string, value any)
 }
 
@@ -102,7 +103,7 @@ func New(cfg Config) *Server {
 // ServeHTTP answers a request of a client.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.engine.ServeHTTP(w, r) }
 
-// Of gives a namespace, and makes it if it is new. Names begin with "/".
+// Of returns a namespace, and makes it if it is new. Names begin with "/".
 func (s *Server) Of(name string) *Namespace {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +125,7 @@ func (s *Server) lookup(name string) *Namespace {
 func (s *Server) To(rooms ...string) Target { return s.Of(mainNamespace).To(rooms...) }
 
 // DisconnectRoom disconnects the sockets of a room of "/", on all instances.
-// Their clients do not connect again by themselves.
+// Their clients do not reconnect automatically.
 func (s *Server) DisconnectRoom(ctx context.Context, room string) error {
 	return s.To(room).Disconnect(ctx)
 }
@@ -133,7 +134,7 @@ func (s *Server) DisconnectRoom(ctx context.Context, room string) error {
 func (s *Server) Conns() int { return s.engine.Len() }
 
 // Drain refuses new connections and closes the others so that their clients
-// connect again, elsewhere. It does not wait.
+// reconnect elsewhere. It does not wait.
 func (s *Server) Drain() { s.engine.Drain() }
 
 // Shutdown drains and waits for connections and handlers. When ctx ends first

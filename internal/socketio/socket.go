@@ -15,7 +15,7 @@ import (
 // Reason says why a socket ended.
 type Reason = engine.Reason
 
-// The reasons beside those of the engine.
+// The reasons besides those of the engine.
 const (
 	ReasonClient Reason = "client namespace disconnect"
 	ReasonServer Reason = "server namespace disconnect"
@@ -25,9 +25,9 @@ const (
 var ErrDisconnected = errors.New("the socket is disconnected")
 
 // Handler handles an event. Those of one socket run one at a time, in the order
-// of their events, and an event that came is handled even if its client has
-// left. So ctx does not end with the socket: it has the values of the request
-// that brought the event and ends when Shutdown gives up. Work that lasts
+// of their events, and every event that arrived is handled even if its client
+// has left. So ctx does not end with the socket: it has the values of the
+// request that brought the event and ends when Shutdown gives up. Long work
 // belongs in a goroutine of its owner.
 type Handler func(ctx context.Context, e *Event)
 
@@ -44,9 +44,9 @@ type Event struct {
 	acked  atomic.Bool
 }
 
-// Values gives the arguments with binary ones in their places, as Binary at any
-// depth, ready to be sent on. Those of an event without any are the same raw
-// JSON as Args.
+// Values returns the arguments with binary ones in place, as Binary at any
+// depth, ready to be sent on. Without binary ones they are the same raw JSON as
+// Args.
 func (e *Event) Values() []any {
 	if e.values != nil {
 		return e.values
@@ -98,7 +98,7 @@ type Socket struct {
 	cancel   context.CancelFunc
 	inbox    []*Event
 	size     int           // bytes of inbox
-	space    chan struct{} // closed when the inbox has shrunk; nil if nobody waits
+	space    chan struct{} // closed when the inbox has shrunk; nil when nothing waits
 
 	lastAck uint64
 	acks    map[uint64]chan *Event
@@ -117,14 +117,14 @@ func (s *Socket) Namespace() string { return s.ns.name }
 // Done is closed when the socket has ended.
 func (s *Socket) Done() <-chan struct{} { return s.done }
 
-// Data gives what SetData kept.
+// Data returns what SetData stored.
 func (s *Socket) Data() any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.data
 }
 
-// SetData keeps a value with the socket.
+// SetData stores a value with the socket.
 func (s *Socket) SetData(v any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,7 +142,7 @@ func (s *Socket) On(event string, h Handler) {
 	s.handlers[event] = h
 }
 
-// OnOther sets the handler of all events that have none of their own.
+// OnOther sets the handler of all events without one of their own.
 func (s *Socket) OnOther(h Handler) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,16 +150,16 @@ func (s *Socket) OnOther(h Handler) {
 }
 
 // OnDisconnect adds a function that runs once after the socket's last event, if
-// OnConnect has let it in.
+// OnConnect has admitted it.
 func (s *Socket) OnDisconnect(f func(Reason)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leaving = append(s.leaving, f)
 }
 
-// Emit sends an event. It never waits: a client that does not read is closed. An
-// error means that the event will not arrive; no error does not mean that it
-// will.
+// Emit sends an event. It never blocks: a client that does not read is closed.
+// An error means that the event will not arrive; without an error it still may
+// not.
 func (s *Socket) Emit(event string, args ...any) error {
 	text, binary, err := encode(&event, args)
 	if err != nil {
@@ -168,9 +168,9 @@ func (s *Socket) Emit(event string, args ...any) error {
 	return s.send(kindEvent, nil, text, binary)
 }
 
-// Call sends an event and waits for its acknowledgement, whose arguments the
-// answer holds, until ctx or the socket ends. A handler of the same socket that
-// waits keeps its other events waiting too, so ctx should have a deadline.
+// Call sends an event and waits for its acknowledgement, whose arguments it
+// returns, until ctx or the socket ends. While a handler of the same socket
+// waits, its other events wait too, so ctx should have a deadline.
 func (s *Socket) Call(ctx context.Context, event string, args ...any) (*Event, error) {
 	text, binary, err := encode(&event, args)
 	if err != nil {
@@ -213,8 +213,8 @@ func (s *Socket) send(k kind, id *uint64, text []byte, binary [][]byte) error {
 	return s.client.conn.Send(packets(append(head(k, s.ns.name, len(binary), id), text...), binary)...)
 }
 
-// answered hands an acknowledgement to the Call that waits. One that nobody
-// waits for came too late.
+// answered passes an acknowledgement to the waiting Call. One without a waiting
+// Call came too late.
 func (s *Socket) answered(p *packet) {
 	s.mu.Lock()
 	answer := s.acks[p.id]
@@ -225,10 +225,10 @@ func (s *Socket) answered(p *packet) {
 	}
 }
 
-// Join adds the socket to rooms. One that has ended joins nothing.
+// Join adds the socket to rooms. For one that has ended it does nothing.
 func (s *Socket) Join(rooms ...string) { s.ns.join(s, rooms) }
 
-// Leave takes the socket out of rooms.
+// Leave removes the socket from rooms.
 func (s *Socket) Leave(rooms ...string) { s.ns.leave(s, rooms) }
 
 // Rooms lists the rooms the socket is in.
@@ -238,10 +238,10 @@ func (s *Socket) Rooms() []string {
 	return slices.Clone(s.rooms)
 }
 
-// Disconnect takes the socket out of its namespace. The client does not connect
-// again by itself.
+// Disconnect removes the socket from its namespace. The client does not
+// reconnect automatically.
 func (s *Socket) Disconnect() {
-	// First: who hears of it may connect again at once.
+	// First, because a client that is told may connect again at once.
 	s.client.drop(s, ReasonServer)
 	_ = s.send(kindDisconnect, nil, nil, nil) // who is gone needs no word
 	s.leave(ReasonServer)

@@ -30,7 +30,7 @@ const (
 	maxName = 100      // characters of a name
 	maxMade = 50       // files of a user
 	maxText = 60 << 10 // bytes of a file
-	textOf  = "text-"  // before an id: what is in the file
+	textOf  = "text-"  // before an id: the content of the file
 )
 
 // types are the media types of the files that can be made, by the ends of their
@@ -55,7 +55,7 @@ var (
 // New makes the plugin.
 func New() *Plugin { return &Plugin{now: time.Now} }
 
-// Manifest says what the plugin is.
+// Manifest describes the plugin.
 func (p *Plugin) Manifest() plugin.Manifest {
 	return plugin.Manifest{
 		Name: "files", Version: "1.0.0", Title: "Files", Summary: "Reads files of the conversation, and makes files to download.",
@@ -71,7 +71,7 @@ func (p *Plugin) Settings() []plugin.Setting {
 	return []plugin.Setting{{Name: "keepFor", Kind: plugin.Duration, Default: "168h", Doc: "How long a file that the oracle made can be downloaded."}}
 }
 
-// Start takes the store.
+// Start keeps the host's store.
 func (p *Plugin) Start(_ context.Context, host plugin.Host) error {
 	p.store, p.attached, p.life = host.Store, host.Attachments, host.Settings.Duration("keepFor")
 	if p.life < time.Minute {
@@ -80,7 +80,7 @@ func (p *Plugin) Start(_ context.Context, host plugin.Host) error {
 	return nil
 }
 
-// Tools are what the model can call.
+// Tools are the tools of the model.
 func (p *Plugin) Tools() []plugin.Tool {
 	return []plugin.Tool{
 		{
@@ -101,7 +101,7 @@ func (p *Plugin) Tools() []plugin.Tool {
 	}
 }
 
-// Routes are what programs can call.
+// Routes are the routes for programs.
 func (p *Plugin) Routes() []plugin.Route {
 	return []plugin.Route{
 		{
@@ -152,7 +152,7 @@ func (p *Plugin) made(ctx context.Context) ([]api.MadeFile, error) {
 
 var idPattern = regexp.MustCompile(`^[0-9a-f]{20}$`)
 
-// find is a file of the user of ctx. What is missing and what is somebody else's look
+// find finds a file of the user of ctx. A missing file and somebody else's look
 // alike.
 func (p *Plugin) find(ctx context.Context, id string) (plugin.Shelf, *api.MadeFile, error) {
 	missing := &plugin.Error{Status: http.StatusNotFound, Message: "File not found"}
@@ -220,7 +220,7 @@ func (p *Plugin) makeFile(ctx context.Context, call plugin.Call) (any, error) {
 	return f, p.keep(ctx, f, in.Text)
 }
 
-// keep stores a file, what is in it first.
+// keep stores a file, its content first.
 func (p *Plugin) keep(ctx context.Context, f api.MadeFile, text string) error {
 	shelf, err := p.store.User(ctx)
 	if err != nil {
@@ -236,7 +236,7 @@ func (p *Plugin) keep(ctx context.Context, f api.MadeFile, text string) error {
 	return shelf.PutUntil(ctx, f.ID, about, f.ExpiresAt)
 }
 
-// check says what is wrong with a file that is to be made, and its type.
+// check says what is wrong with a file to be made, and returns its type.
 func check(name, text string) (kind string, err error) {
 	kind = types[strings.ToLower(path.Ext(name))]
 	switch {

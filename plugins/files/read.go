@@ -59,7 +59,7 @@ func (p *Plugin) files(ctx context.Context, call plugin.Call) ([]plugin.Attachme
 	return p.attached(ctx)
 }
 
-// part is what was read.
+// part is the part of a file that was read.
 type part struct {
 	Name  string `json:"name"`
 	Line  int    `json:"line"`

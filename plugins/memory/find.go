@@ -28,7 +28,7 @@ type query struct {
 	Limit  int    `json:"limit"`
 }
 
-// page finds what is asked for.
+// page finds the requested memories.
 func (p *Plugin) page(ctx context.Context, q query) (api.Page[api.Memory], error) {
 	if q.Limit == 0 {
 		q.Limit = usual
@@ -82,7 +82,7 @@ func (p *Plugin) list(ctx context.Context, call plugin.Call) (any, error) {
 	return p.told(ctx, query{Cursor: in.Cursor, Limit: in.Limit}, "Nothing is remembered.")
 }
 
-// told is a page for the model, with words where there is nothing on it.
+// told is a page for the model, with a text when it is empty.
 func (p *Plugin) told(ctx context.Context, q query, nothing string) (any, error) {
 	found, err := p.page(ctx, q)
 	out := struct {
@@ -152,8 +152,8 @@ func best(all []api.Memory, asked string) []api.Memory {
 	return out
 }
 
-// match says how well a text has a word: 1 as it is, less as the beginning of
-// another or the other way round, 0 not at all.
+// match says how well a text matches a word: 1 for the word itself, less for
+// the beginning of another or the other way round, 0 for no match.
 func match(text []string, w string) float64 {
 	found := 0.0
 	for _, t := range text {

@@ -31,7 +31,7 @@ const (
 	maxKept  = 500 // memories of a user
 	maxQuery = 200 // characters of a query
 	maxPage  = 100
-	usual    = 20   // memories of a page, and of what the model is told before an answer
+	usual    = 20   // memories of a page, and of those told to the model before an answer
 	maxTold  = 6000 // bytes of the latter
 )
 
@@ -53,7 +53,7 @@ var (
 // New makes the plugin.
 func New() *Plugin { return &Plugin{now: time.Now} }
 
-// Manifest says what the plugin is.
+// Manifest describes the plugin.
 func (p *Plugin) Manifest() plugin.Manifest {
 	return plugin.Manifest{
 		Name: "memory", Version: "1.0.0", Title: "Memory", Summary: "Remembers what a user wants it to, over all conversations.",
@@ -64,16 +64,16 @@ func (p *Plugin) Manifest() plugin.Manifest {
 	}
 }
 
-// SetBox takes what memories are sealed with.
+// SetBox sets the box that seals memories.
 func (p *Plugin) SetBox(b plugin.Box) { p.box = b }
 
-// Start takes the store.
+// Start keeps the host's store.
 func (p *Plugin) Start(_ context.Context, host plugin.Host) error {
 	p.store = plugin.Sealed(host.Store, p.box)
 	return nil
 }
 
-// Prompt tells the model what was remembered last.
+// Prompt tells the model the newest memories.
 func (p *Plugin) Prompt(ctx context.Context, _ plugin.Turn) (string, error) {
 	found, err := p.read(ctx, "", usual+1)
 	if err != nil || len(found) == 0 {
@@ -94,7 +94,7 @@ func (p *Plugin) Prompt(ctx context.Context, _ plugin.Turn) (string, error) {
 	return plugin.Data(about, texts)
 }
 
-// Tools are what the model can call.
+// Tools are the tools of the model.
 func (p *Plugin) Tools() []plugin.Tool {
 	return []plugin.Tool{
 		{
@@ -120,7 +120,7 @@ func (p *Plugin) Tools() []plugin.Tool {
 	}
 }
 
-// Routes are what programs can call.
+// Routes are the routes for programs.
 func (p *Plugin) Routes() []plugin.Route {
 	return []plugin.Route{
 		{
@@ -173,7 +173,7 @@ func (p *Plugin) read(ctx context.Context, after string, limit int) ([]api.Memor
 	return out, nil
 }
 
-// remember stores a text, unless it is there.
+// remember stores a text, unless it exists.
 func (p *Plugin) remember(ctx context.Context, call plugin.Call) (any, error) {
 	var in struct {
 		Text string `json:"text"`

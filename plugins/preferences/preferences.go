@@ -43,7 +43,7 @@ var (
 // New makes the plugin.
 func New() *Plugin { return &Plugin{now: time.Now} }
 
-// Manifest says what the plugin is.
+// Manifest describes the plugin.
 func (p *Plugin) Manifest() plugin.Manifest {
 	return plugin.Manifest{
 		Name: "user-preferences", Version: "1.0.0", Title: "Preferences of users", Summary: "Knows how a user wants to be addressed and answered.",
@@ -54,13 +54,13 @@ func (p *Plugin) Manifest() plugin.Manifest {
 	}
 }
 
-// Start takes the store.
+// Start keeps the host's store.
 func (p *Plugin) Start(_ context.Context, host plugin.Host) error {
 	p.store = host.Store
 	return nil
 }
 
-// Prompt tells the model what the user has said.
+// Prompt tells the model the user's preferences.
 func (p *Plugin) Prompt(ctx context.Context, _ plugin.Turn) (string, error) {
 	found, err := p.read(ctx)
 	if err != nil || found == nil {
@@ -83,12 +83,12 @@ const schema = `{"type":"object","additionalProperties":false,"minProperties":1,
 const known = `{"type":"object","properties":{"agentName":{"type":"string"},"userName":{"type":"string"},"language":{"type":"string"},"tone":{"type":"string"},"formality":{"type":"string"},` +
 	`"customInstructions":{"type":"string"},"updatedAt":{"type":"string","format":"date-time"},"note":{"type":"string"}}}`
 
-// unknown is what it gives where there are none.
+// unknown is the output when there are none.
 type unknown struct {
 	Note string `json:"note"`
 }
 
-// Tools are what the model can call.
+// Tools are the tools of the model.
 func (p *Plugin) Tools() []plugin.Tool {
 	return []plugin.Tool{
 		{
@@ -132,7 +132,7 @@ func (p *Plugin) set(ctx context.Context, call plugin.Call) (any, error) {
 	return kept, err
 }
 
-// Routes are what programs can call.
+// Routes are the routes for programs.
 func (p *Plugin) Routes() []plugin.Route {
 	return []plugin.Route{
 		{
@@ -191,8 +191,8 @@ func (p *Plugin) write(ctx context.Context, said *api.UserPreferences) (*api.Use
 	return said, shelf.Put(ctx, name, text)
 }
 
-// fill puts members into preferences; null takes one back. The error names all
-// that is wrong, in the words of the oracle's other routes.
+// fill sets members of preferences; null removes one. The error names
+// everything that is wrong, in the form of the oracle's other routes.
 func fill(into *api.UserPreferences, given map[string]json.RawMessage) error {
 	fields := map[string]struct {
 		to    *string
@@ -245,7 +245,7 @@ func bad(member, text string, limit int) string {
 	return ""
 }
 
-// cut keeps what somebody else wrote short.
+// cut truncates a user's text.
 func cut(s string) string {
 	if r := []rune(s); len(r) > 40 {
 		return string(r[:40]) + "…"

@@ -34,7 +34,7 @@ const (
 	maxFile        = 48 << 10 // bytes of a file that are read at once
 	maxFiles       = 200      // of a skill
 	maxDepth       = 5        // folders in folders
-	maxTold        = 7 << 10  // bytes of what the model is told before each answer
+	maxTold        = 7 << 10  // bytes told to the model before each answer
 )
 
 // skillFile is the file that makes a folder a skill.
@@ -69,7 +69,7 @@ var (
 // New makes the plugin.
 func New() *Plugin { return &Plugin{} }
 
-// Manifest says what the plugin is.
+// Manifest describes the plugin.
 func (p *Plugin) Manifest() plugin.Manifest {
 	return plugin.Manifest{
 		Name: "skills", Version: "1.0.0", Title: "Skills", Summary: "Knows how the operator wants things done, from folders with SKILL.md.",
@@ -83,7 +83,7 @@ func (p *Plugin) Settings() []plugin.Setting {
 	return []plugin.Setting{{Name: "directory", Doc: "Folder whose folders are skills, each with a SKILL.md. Empty: there are none."}}
 }
 
-// Check reads the skills and forgets them.
+// Check reads the skills without keeping them.
 func (p *Plugin) Check(settings plugin.Values) error {
 	found := New()
 	if err := found.open(settings); err != nil || found.root == nil {
@@ -115,7 +115,7 @@ func (p *Plugin) open(settings plugin.Values) (err error) {
 	return nil
 }
 
-// Close lets go of the folder.
+// Close closes the folder.
 func (p *Plugin) Close(context.Context) error {
 	if p.root == nil {
 		return nil
@@ -123,7 +123,7 @@ func (p *Plugin) Close(context.Context) error {
 	return p.root.Close()
 }
 
-// look reads all folders. The error names every one that is no skill.
+// look reads all folders. The error names every one that is not a skill.
 func (p *Plugin) look() error {
 	entries, err := fs.ReadDir(p.root.FS(), ".")
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/hearth-dmrv/hearth/plugin"
 )
 
-// about is what the model is told before the list of skills.
+// about introduces the list of skills to the model.
 const about = "Skills of the operator of this server. When one fits what the user wants, read it with load_skill before you begin, and do it that way as far as your rules and tools allow"
 
-// tell puts the skills into words for the model, shorter where they are many.
+// tell lists the skills for the model, more briefly when there are many.
 func tell(all []skill) (string, error) {
 	if len(all) == 0 {
 		return "", nil
@@ -39,7 +39,7 @@ func cut(s string, n int) string {
 // Prompt tells the model which skills there are.
 func (p *Plugin) Prompt(context.Context, plugin.Turn) (string, error) { return p.told, nil }
 
-// RequestTools are what the model can call: nothing where there are no skills.
+// RequestTools are the tools of the model: none if there are no skills.
 func (p *Plugin) RequestTools(context.Context, plugin.Turn) []plugin.Tool { return p.tools }
 
 // offer makes the tools that read skills.

@@ -94,7 +94,7 @@ func (e *event) said() bool {
 	return (direct || m.Type == "app_mention") && m.Subtype == "" && m.Bot == "" && m.User != "" && strings.TrimSpace(m.Text) != ""
 }
 
-// text is what was written, without the name of the app.
+// text is the message without the name of the app.
 func (e *event) text() string {
 	text := mention.ReplaceAllString(e.Event.Text, "")
 	return strings.TrimSpace(strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(text))
@@ -123,7 +123,7 @@ func (s *Slack) forget(id string) {
 	delete(s.seen, id)
 }
 
-// mayTry reports whether somebody in Slack may try one more code.
+// mayTry reports whether a Slack user may try another code.
 func (s *Slack) mayTry(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +141,7 @@ func (s *Slack) mayTry(name string) bool {
 	return len(recent) < maxTries
 }
 
-// What people are told.
+// Texts for people.
 const (
 	textDirect    = "Please write to me in a direct message: an answer here would be read by others too."
 	textUnlinked  = "I do not know who you are yet. Log in to the oracle, get a code there (POST /slack/links) and write: link CODE"
@@ -154,7 +154,7 @@ const (
 	brief = "The user reads your answer in a direct message of Slack, where nothing can be confirmed. Answer in short paragraphs of plain text."
 )
 
-// answer does what somebody wrote.
+// answer handles a message.
 func (s *Slack) answer(ctx context.Context, e event) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -173,7 +173,7 @@ func (s *Slack) answer(ctx context.Context, e event) {
 	}
 }
 
-// reply is what is said to a direct message; "" is nothing.
+// reply is the reply to a direct message; "" means none.
 func (s *Slack) reply(ctx context.Context, e event) string {
 	name := e.Team + "." + e.Event.User
 	word, rest, _ := strings.Cut(e.text(), " ")
@@ -208,7 +208,7 @@ func (s *Slack) reply(ctx context.Context, e event) string {
 	return a.Text
 }
 
-// link ties somebody in Slack to the user who got the code.
+// link ties a Slack user to the user who got the code.
 func (s *Slack) link(ctx context.Context, name, code string) string {
 	if !s.mayTry(name) {
 		return textTries
@@ -221,7 +221,7 @@ func (s *Slack) link(ctx context.Context, name, code string) string {
 		return s.failed(ctx, err)
 	}
 	if err = s.host.Links.Unlink(as, codeName(code)); errors.Is(err, plugin.ErrNotLinked) {
-		return textBadCode // somebody else was faster
+		return textBadCode // another request was faster
 	}
 	if err == nil {
 		err = s.host.Links.Link(as, name, 0)

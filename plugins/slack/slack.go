@@ -36,7 +36,7 @@ const (
 	codeLife = 10 * time.Minute // of a code that links
 	atOnce   = 32               // events that are worked on
 	answerIn = 15 * time.Minute // how long one is worked on, longer than any answer takes
-	maxTries = 10               // codes that somebody in Slack may try in an hour
+	maxTries = 10               // codes that a Slack user may try in an hour
 	maxSeen  = 10_000           // events and people that are remembered
 
 	codePrefix = "code "
@@ -81,7 +81,7 @@ func (*Slack) Manifest() plugin.Manifest {
 	}
 }
 
-// Settings are what the operator says.
+// Settings are the operator's settings.
 func (*Slack) Settings() []plugin.Setting {
 	return []plugin.Setting{
 		{Name: "signingSecret", Secret: true, Required: true, Doc: "Signing secret of the Slack app."},
@@ -90,7 +90,7 @@ func (*Slack) Settings() []plugin.Setting {
 	}
 }
 
-// Start takes the settings.
+// Start reads the settings.
 func (s *Slack) Start(_ context.Context, host plugin.Host) error {
 	s.host = host
 	s.secret, s.token = []byte(host.Settings.Text("signingSecret")), host.Settings.Text("botToken")
@@ -115,7 +115,7 @@ func notLinked() error {
 	return &plugin.Error{Status: http.StatusNotFound, Message: "Link not found"}
 }
 
-// Routes are that of Slack and those of users.
+// Routes are the route for Slack and those for users.
 func (s *Slack) Routes() []plugin.Route {
 	return []plugin.Route{
 		{

@@ -22,7 +22,7 @@ import (
 // Limits of a file of normals.
 const (
 	maxFile  = 2 << 20 // bytes
-	maxNoted = 200     // characters of what the file says of itself
+	maxNoted = 200     // characters of the file's description of itself
 	maxTold  = 10      // mistakes that an error names
 )
 
@@ -30,8 +30,8 @@ const (
 // is another unit, or tenths.
 const coldest, hottest = -75, 50
 
-// noted are the lines a file of normals begins with: nobody can judge a figure
-// whose source is not told, nor hand it on without its licence.
+// noted are the lines at the beginning of a file of normals: nobody can judge a
+// figure without its source, nor pass it on without its licence.
 var noted = []string{"source", "version", "licence", "period"}
 
 // columns are those of a file of normals.
@@ -39,7 +39,8 @@ var columns = []string{"city", "country", "latitude", "longitude", "jan", "feb",
 
 const firstMonth = 4 // of columns
 
-// normals knows what is usual in places in a month, from a file of the operator.
+// normals knows the usual weather of places by month, from a file of the
+// operator.
 type normals struct {
 	about map[string]string // by noted
 	// places by folded "city" and "city, country"; nil where several cities have the
@@ -57,8 +58,8 @@ type place struct {
 	means    [12]*float64 // nil: the file has no figure
 }
 
-// now finds a city and what is usual there in this month. It is said that this is no
-// weather of today.
+// now finds a city and its usual weather in this month. The report says that this is
+// not today's weather.
 func (n *normals) now(_ context.Context, city string) (report, error) {
 	month := n.clock().UTC().Month()
 	at := n.places[fold(city)]

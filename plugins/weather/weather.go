@@ -59,7 +59,7 @@ var (
 type Plugin struct {
 	units  string
 	source source // nil: none
-	local  bool   // the source asks nobody else
+	local  bool   // the source calls no other server
 	limit  int    // questions to the source in a minute
 	now    func() time.Time
 
@@ -69,7 +69,7 @@ type Plugin struct {
 	asked int
 }
 
-// kept is what was found, or that nothing was.
+// kept is a cached result, found or not.
 type kept struct {
 	report report
 	err    error
@@ -87,7 +87,7 @@ var (
 // New makes the plugin.
 func New() *Plugin { return &Plugin{now: time.Now, kept: map[string]kept{}} }
 
-// Manifest says what the plugin is.
+// Manifest describes the plugin.
 func (p *Plugin) Manifest() plugin.Manifest {
 	return plugin.Manifest{
 		Name: "weather", Version: "1.0.0", Title: "Weather", Summary: "Tells the weather of a city now.",
@@ -110,13 +110,13 @@ func (p *Plugin) Settings() []plugin.Setting {
 	}
 }
 
-// Check reads the file of normals and forgets it.
+// Check reads the file of normals without keeping it.
 func (p *Plugin) Check(settings plugin.Values) error {
 	_, err := readSettings(settings, p.now)
 	return err
 }
 
-// Start takes the settings.
+// Start reads the settings.
 func (p *Plugin) Start(_ context.Context, host plugin.Host) error {
 	set := host.Settings
 	p.units, p.limit = set.Text("units"), set.Int("perMinute")
@@ -132,8 +132,9 @@ func (p *Plugin) Start(_ context.Context, host plugin.Host) error {
 	return nil
 }
 
-// readSettings reads the file of normals, where that is the source. A file that is
-// named is read in any case, so that a mistake in it is told before it is needed.
+// readSettings reads the file of normals, if that is the source. A file that is
+// named is read in any case, so that a mistake in it is reported before it is
+// needed.
 func readSettings(set plugin.Values, clock func() time.Time) (*normals, error) {
 	path, source := set.Text("normalsFile"), set.Text("source")
 	if path == "" {
@@ -152,7 +153,7 @@ func readSettings(set plugin.Values, clock func() time.Time) (*normals, error) {
 	return table, nil
 }
 
-// Tools are what the model can call.
+// Tools are the tools of the model.
 func (p *Plugin) Tools() []plugin.Tool {
 	return []plugin.Tool{{
 		Name: "get_weather", Description: "Report the current weather of a city.", ReadOnly: true, Public: true, Outside: true,
@@ -175,7 +176,7 @@ func (p *Plugin) Tools() []plugin.Tool {
 	}}
 }
 
-// Routes are what programs can call.
+// Routes are the routes for programs.
 func (p *Plugin) Routes() []plugin.Route {
 	return []plugin.Route{{
 		Method: "GET", Path: "/weather/now", Public: true, Summary: "Report the current weather of a city", Answer: api.Weather{},
@@ -191,8 +192,8 @@ func (p *Plugin) Routes() []plugin.Route {
 	}}
 }
 
-// weather answers for a city. Only what is not the caller's and not the source's is
-// an error.
+// weather answers for a city. It returns an error only for failures that are
+// neither the caller's nor the source's.
 func (p *Plugin) weather(ctx context.Context, city string) (api.Weather, error) {
 	city = strings.Join(strings.Fields(city), " ")
 	if utf8.RuneCountInString(city) > maxCity || strings.ContainsFunc(city, unicode.IsControl) || !utf8.ValidString(city) {

@@ -54,13 +54,13 @@ type Load struct {
 	dirs      map[string]bool // where the submissions stand
 }
 
-// Export is what was found.
+// Export is the content of an export.
 type Export struct {
 	Forms    []*Form
 	AppUsers []string // their names
 	Left     []string // files that nothing is known of, each with why
 
-	ended    func() error // why nothing is read any more
+	ended    func() error // why nothing more is read
 	files    []*file
 	media    []*file
 	unpacked int64
@@ -100,8 +100,8 @@ func (f *file) read(most int64) ([]byte, error) {
 	return text, nil
 }
 
-// Shown is a name as a terminal shows it: quoted where it has characters that are
-// not seen, which a terminal may obey.
+// Shown is a name for a terminal: quoted if it has invisible characters, which a
+// terminal may obey.
 func Shown(name string) string {
 	if strings.ContainsFunc(name, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }) {
 		return strconv.Quote(name)
@@ -112,7 +112,7 @@ func Shown(name string) string {
 // Empty reports whether there was no file.
 func (x *Export) Empty() bool { return len(x.files)+len(x.Left) == 0 }
 
-// Close lets the export go.
+// Close closes the export.
 func (x *Export) Close() error {
 	var all error
 	for _, f := range slices.Backward(x.close) {
@@ -123,7 +123,7 @@ func (x *Export) Close() error {
 
 func (x *Export) leave(f *file, why string) { x.Left = append(x.Left, Shown(f.name)+": "+why) }
 
-// arrange puts what was found in order, so that two runs tell the same.
+// arrange sorts the findings, so that two runs report the same.
 func (x *Export) arrange() {
 	slices.SortFunc(x.Forms, func(a, b *Form) int { return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(a.Name, b.Name)) })
 	for _, f := range x.Forms {

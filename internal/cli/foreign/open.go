@@ -17,7 +17,7 @@ import (
 )
 
 // Open reads an export: a folder, or a zip. Close it after use. Once ctx is done
-// nothing of it is read any more.
+// nothing more is read.
 func Open(ctx context.Context, name string) (*Export, error) {
 	x := &Export{unpacked: maxUnpacked, ended: ctx.Err}
 	info, err := os.Stat(name)
@@ -41,7 +41,8 @@ func Open(ctx context.Context, name string) (*Export, error) {
 	return x, nil
 }
 
-// add notes a file. Those that systems and spreadsheets leave behind are none.
+// add records a file. It ignores those that systems and spreadsheets leave
+// behind.
 func (x *Export) add(f *file) error {
 	if strings.HasPrefix(f.base(), ".") || strings.HasPrefix(f.base(), "~$") || strings.Contains("/"+f.name, "/__MACOSX/") {
 		return nil
@@ -78,7 +79,7 @@ func (e *ending) Read(p []byte) (int, error) {
 }
 
 // folder lists the files of a folder. Links that lead out of it are not followed,
-// and what is no regular file is not opened: a pipe has no end.
+// and only regular files are opened, because a pipe has no end.
 func (x *Export) folder(name string) error {
 	root, err := os.OpenRoot(name)
 	if err != nil {
@@ -132,7 +133,7 @@ func (x *Export) entries(src io.ReaderAt, size int64, folder string) error {
 	return nil
 }
 
-// unpack opens a file of an archive. What the archive says of its size can be a
+// unpack opens a file of an archive. The size that the archive states can be a
 // lie: what is read counts.
 func (x *Export) unpack(e *zip.File) (io.ReadCloser, error) {
 	r, err := e.Open()

@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Packed are the submissions of a load as an import takes them: a zip on the
+// Packed is the submissions of a load in the form for an import: a zip on the
 // disk.
 type Packed struct {
 	File  *os.File
@@ -23,7 +23,7 @@ type Packed struct {
 // Close removes the file.
 func (p *Packed) Close() error { return errors.Join(p.File.Close(), os.Remove(p.File.Name())) }
 
-// Section is the file as something that is read in any order.
+// Section is the file for reading in any order.
 func (p *Packed) Section() *io.SectionReader { return io.NewSectionReader(p.File, 0, p.Size) }
 
 // Pack writes the submissions of a load, with their media, to the disk.

@@ -208,8 +208,8 @@ func (x *Export) formOf(f *file) *Form {
 	return best
 }
 
-// likeness is how much of the name of a file is that of a form: all, or what stands
-// before a sign.
+// likeness is how much of the name of a file is that of a form: all, or the part
+// before a separator.
 func likeness(stem, name string) int {
 	stem, name = plain(stem), plain(name)
 	if name == "" || !strings.HasPrefix(stem, name) {
@@ -237,8 +237,8 @@ func plain(s string) string {
 // under reports whether a path is in a folder.
 func under(name, dir string) bool { return dir == "." || strings.HasPrefix(name, dir+"/") }
 
-// attach gives CSV files to the forms that may name them: those beside the form
-// and in the folders below it.
+// attach assigns CSV files to the forms that may name them: those beside the
+// form and in the folders below it.
 func (x *Export) attach(files []*file) {
 	for _, f := range files {
 		found := false
@@ -280,8 +280,8 @@ func (x *Export) tables(all []table) {
 	}
 }
 
-// repeat gives the table of a repeat to the load it belongs to: the one beside it
-// whose name it begins with.
+// repeat assigns the table of a repeat to its load: the one beside it whose name
+// it begins with.
 func (x *Export) repeat(f *file) bool {
 	var best *Load
 	for _, form := range x.Forms {
@@ -316,7 +316,7 @@ func (x *Export) instances(all []*file) {
 	}
 }
 
-// pictures gives media to the submissions that may name them: those beside an
+// pictures assigns media to the submissions that may name them: those beside an
 // instance to it, others to all tables above them.
 func (x *Export) pictures() {
 	for _, f := range x.media {
@@ -335,7 +335,7 @@ func (x *Export) pictures() {
 	}
 }
 
-// holds reports whether a file stands beside the submissions, or in a folder there.
+// holds reports whether a file is beside the submissions, or in a folder there.
 func (l *Load) holds(f *file) bool {
 	for dir := f.dir(); ; dir = path.Dir(dir) {
 		if l.dirs[dir] {

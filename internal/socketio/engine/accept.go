@@ -15,7 +15,7 @@ import (
 const acceptGUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 // ErrHandshake means that the request does not open a websocket as RFC 6455,
-// 4.2.1 wants it. Nothing has been written yet.
+// 4.2.1 requires. Nothing has been written yet.
 var ErrHandshake = errors.New("not a websocket handshake")
 
 // Requested reports whether r asks for a websocket.
@@ -25,8 +25,8 @@ func Requested(r *http.Request) bool {
 
 // Accept answers the handshake and takes the connection over: the caller owns
 // it, with no deadline set, and the handler should return soon, so that
-// net/http lets go of its buffers. Begin holds what the client sent early, for
-// NewReader. Origin is the caller's to check, before.
+// net/http releases its buffers. begin holds what the client sent early, for
+// NewReader. The caller must have checked Origin.
 func Accept(w http.ResponseWriter, r *http.Request) (conn net.Conn, begin []byte, err error) {
 	key := r.Header.Get("Sec-WebSocket-Key")
 	raw, err := base64.StdEncoding.DecodeString(key)
@@ -53,7 +53,7 @@ func Accept(w http.ResponseWriter, r *http.Request) (conn net.Conn, begin []byte
 	return conn, begin, nil
 }
 
-// AcceptKey gives the Sec-WebSocket-Accept that answers a Sec-WebSocket-Key.
+// AcceptKey returns the Sec-WebSocket-Accept for a Sec-WebSocket-Key.
 func AcceptKey(key string) string {
 	sum := sha1.Sum([]byte(key + acceptGUID))
 	return base64.StdEncoding.EncodeToString(sum[:])

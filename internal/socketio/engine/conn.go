@@ -21,11 +21,11 @@ type state byte
 
 const (
 	open    state = iota
-	closing       // what is queued still goes out
+	closing       // queued packets are still sent
 	closed
 )
 
-// Reason says why a connection ended, in the words of socket.io.
+// Reason is why a connection ended, in the terms of socket.io.
 type Reason string
 
 // The reasons.
@@ -60,7 +60,7 @@ type Conn struct {
 	queue    []Packet
 	spare    []Packet // the queue before this one, to be used again
 	queued   int      // weight of queue
-	inflight int      // weight of what the writer has taken
+	inflight int      // weight of the packets the writer has taken
 	writing  bool     // a writer is at work
 	batch    uint32   // batches written
 	seen     uint32   // batch at the last ping
@@ -68,7 +68,7 @@ type Conn struct {
 
 	poll      chan answer // the GET that waits
 	posting   bool
-	candidate net.Conn // the websocket that wants to take over
+	candidate net.Conn // the websocket that is to take over
 	probed    bool     // and its probe was answered
 
 	timer    *time.Timer
@@ -94,8 +94,8 @@ func (c *Conn) start(r *http.Request) {
 	}
 }
 
-// ID is the name of the connection between client and server, to be kept
-// between them: who knows it can speak as the client.
+// ID is the id of the connection, a secret between client and server: anybody
+// who knows it can speak as the client.
 func (c *Conn) ID() string { return c.id }
 
 // Transport is "polling" or "websocket".
@@ -105,8 +105,8 @@ func (c *Conn) Transport() string {
 	return string(c.mode)
 }
 
-// Send queues packets, all or none, and never waits. A client whose queue is
-// full is closed; then and later Send gives ErrSlow or ErrClosed.
+// Send queues packets, all or none, and never blocks. A client whose queue is
+// full is closed; then and later Send returns ErrSlow or ErrClosed.
 func (c *Conn) Send(packets ...Packet) error {
 	c.mu.Lock()
 	if c.state != open {
@@ -147,8 +147,8 @@ func (c *Conn) full(times int) bool {
 	return c.queued+c.inflight >= times*c.srv.cfg.QueueBytes || len(c.queue) >= times*c.srv.cfg.QueueFrames
 }
 
-// Close sends what is queued and ends the connection, so that the client does
-// not take it for an accident. It does not wait.
+// Close sends what is queued and ends the connection, in a way that the client
+// recognises as intended. It does not wait.
 func (c *Conn) Close() { c.close(ReasonForced, StatusNormal) }
 
 func (c *Conn) close(reason Reason, code int) {
@@ -192,7 +192,8 @@ func (c *Conn) push(p Packet) {
 	}
 }
 
-// pushLocked queues packets and wakes whoever carries them. The caller holds mu.
+// pushLocked queues packets and wakes the code that sends them. The caller holds
+// mu.
 func (c *Conn) pushLocked(packets ...Packet) {
 	c.queue = append(c.queue, packets...)
 	for _, p := range packets {
@@ -210,14 +211,15 @@ func (c *Conn) pushLocked(packets ...Packet) {
 	}
 }
 
-// weigh counts what is queued, here and for the server. The caller holds mu.
+// weigh adjusts the count of queued bytes, here and for the server. The caller
+// holds mu.
 func (c *Conn) weigh(n int) {
 	c.queued += n
 	c.srv.waiting.Add(int64(n))
 }
 
 // finish ends the connection at once, the first time it is called. With a code
-// a websocket is told so.
+// it sends that to a websocket.
 func (c *Conn) finish(reason Reason, code int) {
 	c.mu.Lock()
 	if c.state == closed {
@@ -265,8 +267,8 @@ func lastWord(reason Reason) byte {
 	return typeClose
 }
 
-// hangUp closes a websocket that nobody writes to, with a close frame if there
-// is a code.
+// hangUp closes a websocket without a writer, with a close frame if there is a
+// code.
 func hangUp(sock net.Conn, code int) {
 	if code != 0 {
 		_ = sock.SetWriteDeadline(time.Now().Add(time.Second))
@@ -299,8 +301,8 @@ func (c *Conn) receive(ctx context.Context, p received) error {
 	return errPacket // pings are ours to send, and an upgrade has its place
 }
 
-// schedule sets when the next ping is due and its answer too late. The times
-// are absolute, so that a late timer gives nobody more time.
+// schedule sets when the next ping is due and when its answer is too late. The
+// times are absolute, so that a late timer gives no extra time.
 func (c *Conn) schedule(now time.Time) {
 	c.awaiting = false
 	c.pingAt = now.Add(c.srv.cfg.PingInterval)
@@ -319,7 +321,8 @@ func (c *Conn) overdue() bool {
 	return late
 }
 
-// tick runs when the timer fires: it sends a ping, or ends what is over.
+// tick runs when the timer fires: it sends a ping, or ends an expired
+// connection.
 func (c *Conn) tick() {
 	if c.overdue() {
 		return

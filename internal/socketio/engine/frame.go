@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Opcode says what a frame or a message is.
+// Opcode is the type of a frame or a message.
 type Opcode byte
 
 // The opcodes of RFC 6455, 5.2.
@@ -31,7 +31,7 @@ const (
 	StatusTooBig      = 1009
 )
 
-// MaxControl is the most bytes the payload of a control frame may have.
+// MaxControl limits the payload of a control frame, in bytes.
 const MaxControl = 125
 
 const (
@@ -46,7 +46,7 @@ type CloseError struct {
 	Reason string
 }
 
-// Error gives the code and the reason.
+// Error returns the code and the reason.
 func (e *CloseError) Error() string { return fmt.Sprintf("websocket closed: %d %s", e.Code, e.Reason) }
 
 // HeaderSize is the number of bytes before the payload in an unmasked frame
@@ -77,13 +77,13 @@ func appendHeader(dst []byte, first, mask byte, n int) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, first, mask|127), uint64(n))
 }
 
-// Frame builds a final, unmasked frame of a websocket: what a server sends.
+// Frame builds a final, unmasked websocket frame, as a server sends it.
 func Frame(op Opcode, payload []byte) []byte {
 	dst := make([]byte, 0, HeaderSize(len(payload))+len(payload))
 	return append(AppendHeader(dst, op, len(payload)), payload...)
 }
 
-// CloseFrame builds a close frame. Reason is cut to what fits, at a rune.
+// CloseFrame builds a close frame. reason is cut to fit, at a rune.
 func CloseFrame(code int, reason string) []byte {
 	for len(reason) > MaxControl-2 {
 		_, size := utf8.DecodeLastRuneInString(reason)
@@ -93,7 +93,7 @@ func CloseFrame(code int, reason string) []byte {
 	return Frame(OpClose, append(payload, reason...))
 }
 
-// AppendMasked appends a masked frame, what a client sends, to dst. With more
+// AppendMasked appends a masked frame, as a client sends it, to dst. With more
 // set, other fragments of the message follow.
 func AppendMasked(dst []byte, op Opcode, more bool, key [4]byte, payload []byte) []byte {
 	first := byte(op)

@@ -149,8 +149,8 @@ func (s *Server) openWebsocket(w http.ResponseWriter, r *http.Request, c *Conn) 
 	s.Go(func() { c.read(ctx, reader) })
 }
 
-// refuseHandshake answers what cannot become a websocket. After a hijack there
-// is nobody to answer.
+// refuseHandshake answers a request that cannot become a websocket. After a
+// hijack no answer is possible.
 func refuseHandshake(w http.ResponseWriter, err error) {
 	if errors.Is(err, ErrHandshake) || errors.Is(err, http.ErrNotSupported) {
 		errRequest.write(w)

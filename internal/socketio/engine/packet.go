@@ -21,7 +21,7 @@ const (
 const (
 	separator   = 0x1e // between the packets of a polling body
 	binaryMark  = 'b'  // before base64, in a polling body
-	frameWeight = 64   // what a queued packet costs beside its bytes
+	frameWeight = 64   // the cost of a queued packet besides its bytes
 	probe       = "probe"
 )
 
@@ -29,15 +29,15 @@ const (
 var errPacket = errors.New("not an engine.io packet")
 
 // Packet is a packet ready to be sent, built once as a websocket frame that all
-// its receivers share; for polling its payload is taken out of the frame. It
-// does not change once made.
+// its receivers share; for polling its payload is taken from the frame. It
+// never changes.
 type Packet struct {
 	frame  []byte
 	head   int // where the payload begins in frame
 	binary bool
 }
 
-// Text makes a message packet with a text payload, which is the parts joined.
+// Text makes a message packet with the joined parts as a text payload.
 func Text(parts ...[]byte) Packet {
 	size := 1
 	for _, p := range parts {

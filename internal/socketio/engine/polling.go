@@ -14,7 +14,7 @@ type answer struct {
 	refused bool
 }
 
-// servePoll answers a GET: with what is queued, or with what comes.
+// servePoll answers a GET: with what is queued, or with the next packets.
 func (c *Conn) servePoll(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	switch {
@@ -54,7 +54,7 @@ func (c *Conn) servePoll(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c *Conn) awaitPoll(w http.ResponseWriter, r *http.Request, wait chan answer) {
-	// A server's limit for one answer is no limit for silence.
+	// A server's limit for one answer must not apply to silence.
 	patience := c.srv.cfg.PingInterval + c.srv.cfg.PingTimeout + closeTimeout
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience)) // not every writer can
 	select {

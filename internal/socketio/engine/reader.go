@@ -27,25 +27,25 @@ type Reader struct {
 	gathered []byte // its payload so far
 }
 
-// NewReader makes the reader of a server. Begin holds bytes that were read
-// already, and limit is the most bytes a message may have.
+// NewReader makes the reader of a server. begin holds bytes that were read
+// already, and limit is the maximum size of a message in bytes.
 func NewReader(src io.Reader, begin []byte, limit int) *Reader {
 	r := &Reader{src: src, buf: make([]byte, max(readBuffer, len(begin))), limit: limit, masked: true}
 	r.w = copy(r.buf, begin)
 	return r
 }
 
-// NewClientReader makes the reader of a client, which wants unmasked frames.
+// NewClientReader makes the reader of a client, which expects unmasked frames.
 func NewClientReader(src io.Reader, begin []byte, limit int) *Reader {
 	r := NewReader(src, begin, limit)
 	r.masked = false
 	return r
 }
 
-// Waiting reports whether bytes are here that Next has not used.
+// Waiting reports whether there are bytes that Next has not used.
 func (r *Reader) Waiting() bool { return r.r < r.w }
 
-// Wait waits until there are some. It needs less of the stack than Next.
+// Wait waits until there are some. It needs less stack than Next.
 func (r *Reader) Wait() (err error) {
 	for !r.Waiting() && err == nil {
 		r.r = 0
@@ -58,9 +58,9 @@ func (r *Reader) Wait() (err error) {
 }
 
 // Next reads one message, joined from its fragments, or one control frame. The
-// payload belongs to the caller. What breaks the protocol or the limit is a
+// payload belongs to the caller. A violation of the protocol or the limit is a
 // *CloseError with the code to answer; a Close frame is returned as Close with
-// its payload, already checked.
+// its checked payload.
 func (r *Reader) Next() (Opcode, []byte, error) {
 	for {
 		h, err := r.header()
@@ -228,7 +228,7 @@ func (r *Reader) take(n int) ([]byte, error) {
 	return b, nil
 }
 
-// unexpected tells an end inside a frame from one between frames.
+// unexpected distinguishes an end inside a frame from one between frames.
 func unexpected(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

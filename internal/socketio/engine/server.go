@@ -48,38 +48,38 @@ const burst = 16
 // closed early.
 const crowd = 2
 
-// Handler receives what a client sends. Calls of Message come one at a time and
-// in order.
+// Handler receives what a client sends. Message is called for one message at a
+// time, in order.
 type Handler interface {
-	// Message takes a message, which it may keep. While it waits nothing more is
-	// read from this client. An error closes the connection. The context has
+	// Message takes a message, which it may keep. While it blocks nothing more
+	// is read from this client. An error closes the connection. The context has
 	// the values of the request that brought the message and never ends.
 	Message(ctx context.Context, data []byte, binary bool) error
-	// Closed is called once, last, and maybe while Message runs.
+	// Closed is called once, last, possibly while Message runs.
 	Closed(reason Reason)
 }
 
-// Config sets up a Server. Only Open is required.
+// Config configures a Server. Only Open is required.
 type Config struct {
 	PingInterval time.Duration // silence before a ping
 	PingTimeout  time.Duration // and from the ping to its answer
 	MaxPayload   int           // bytes of a message, and of a polling body
 
-	// QueueFrames and QueueBytes bound what waits for one client. Over either
-	// the connection is closed; while all that waits in the server is less than
-	// BurstBytes, only over sixteen times that, so that a slow line may get
-	// something large. One packet more than the bytes is always taken.
+	// QueueFrames and QueueBytes bound what waits for one client. Beyond either
+	// the connection is closed; while all queues of the server hold less than
+	// BurstBytes, only beyond sixteen times that, so that a slow line can get
+	// something large. One packet beyond the bytes is always accepted.
 	QueueFrames, QueueBytes, BurstBytes int
 
-	// MaxConns bounds the connections of this server; 0 is no bound.
+	// MaxConns bounds the connections of this server; 0 means no bound.
 	MaxConns int
 
 	// Open makes the handler of a new connection, before the client can send
-	// anything. The request is only for this call.
+	// anything. The request may be used only during this call.
 	Open func(c *Conn, r *http.Request) Handler
 
-	// Admit decides whether a new connection may be made. A fault says why not:
-	// TooMany is answered 429, Unavailable 503, all else 403. Release, if not
+	// Admit decides whether to accept a new connection. A fault says why not:
+	// TooMany is answered 429, Unavailable 503, all others 403. release, if not
 	// nil, is called when the connection has ended.
 	Admit func(r *http.Request) (release func(), err error)
 
@@ -87,7 +87,7 @@ type Config struct {
 	// all.
 	CheckOrigin func(r *http.Request) bool
 	// CORS writes the headers that let pages of other origins use polling.
-	// Leave it off where a layer outside writes them.
+	// Leave it off if an outer layer writes them.
 	CORS bool
 }
 
@@ -146,7 +146,7 @@ func (s *Server) Go(f func()) {
 }
 
 // Drain refuses new connections and closes all others so that their clients
-// connect again, here or elsewhere. It does not wait.
+// reconnect, here or elsewhere. It does not wait.
 func (s *Server) Drain() {
 	for _, c := range s.all(true) {
 		c.shut()
@@ -232,14 +232,14 @@ func (s *Server) find(id string) *Conn {
 	return s.conns[id]
 }
 
-// NewID makes an id nobody can guess, of 20 characters.
+// NewID makes an unguessable id of 20 characters.
 func NewID() string {
 	var b [15]byte
 	rand.Read(b[:])
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// openPacket tells the client how things are done here.
+// openPacket tells the client the parameters of the connection.
 func (s *Server) openPacket(c *Conn) Packet {
 	upgrades := []string{}
 	if c.mode == polling {
@@ -259,11 +259,11 @@ func (s *Server) openPacket(c *Conn) Packet {
 }
 
 // group counts goroutines. Unlike a sync.WaitGroup it may grow from zero while
-// somebody waits, as it does when a timer fires on an idle connection.
+// it is waited for, as happens when a timer fires on an idle connection.
 type group struct {
 	mu   sync.Mutex
 	n    int
-	zero chan struct{} // closed when n falls to 0; nil while nobody waits
+	zero chan struct{} // closed when n falls to 0; nil when nothing waits
 }
 
 func (g *group) add(n int) {

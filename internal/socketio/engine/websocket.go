@@ -13,7 +13,7 @@ const (
 )
 
 // read waits for the client, handles what it has sent and leaves the rest to a
-// new goroutine: one that only waits has the smallest stack there is, and a
+// new goroutine: one that only waits has the smallest possible stack, and a
 // stack that has grown to handle a message stays large.
 func (c *Conn) read(ctx context.Context, reader *Reader) {
 	if reader.Wait() != nil {
@@ -96,7 +96,7 @@ func (c *Conn) write() {
 		c.mu.Unlock()
 
 		if err := c.srv.writeBatch(sock, batch); err != nil {
-			c.srv.waiting.Add(-int64(c.inflight)) // lost; nobody else looks at it now
+			c.srv.waiting.Add(-int64(c.inflight)) // lost; nothing else counts it now
 			c.finish(ReasonTransportError, 0)
 			_ = sock.Close() // it may have been left to us
 			return
@@ -120,7 +120,7 @@ func (c *Conn) reuse(batch []Packet) {
 	}
 }
 
-// writeBatch joins small frames and writes large ones as they are.
+// writeBatch joins small frames and writes large ones directly.
 func (s *Server) writeBatch(sock net.Conn, batch []Packet) error {
 	if len(batch) == 1 {
 		_, err := sock.Write(batch[0].frame)
@@ -199,9 +199,9 @@ func (c *Conn) answerProbe(sock net.Conn) bool {
 	return c.state == open
 }
 
-// takeOver moves the connection to the websocket. A poll that still waits has
-// been overtaken; a POST that is still read forbids it, or two would be read at
-// once.
+// takeOver moves the connection to the websocket. A waiting poll is ended; a
+// POST that is still being read prevents it, because otherwise two would be
+// read at once.
 func (c *Conn) takeOver(sock net.Conn) bool {
 	if sock.SetDeadline(time.Time{}) != nil {
 		return false
