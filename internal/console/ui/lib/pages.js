@@ -21,6 +21,7 @@ export const pages = [
   { path: "/sampling/:id", name: "sample", scope: "sampling:read", area: "b", load: () => import("../pages/sample.js") },
   { path: "/kpt", name: "kpt", icon: "flame", key: "v", menu: "work", scope: "responses:read", area: "b", load: () => import("../pages/kpt.js") },
   { path: "/claims", name: "claims", icon: "seal", key: "i", menu: "work", scope: "claims:read", area: "a", load: () => import("../pages/claims.js") },
+  { path: "/claims/new", name: "claimnew", scope: "claims:write", area: "a", load: () => import("../pages/claimnew.js") },
   { path: "/claims/:id", name: "claim", scope: "claims:read", area: "a", load: () => import("../pages/claim.js") },
   { path: "/desk", name: "desk", icon: "desk", key: "d", menu: "work", scope: "responses:verify", area: "b", load: () => import("../pages/desk.js") },
   { path: "/places", name: "places", icon: "pin", key: "f", menu: "work", scope: "entities:read", load: () => import("../pages/places.js") },

@@ -6,6 +6,7 @@ import { useAct } from "../lib/act.js";
 import { call, may } from "../lib/api.js";
 import { Rows } from "../lib/list.js";
 import { Decide, Disputes } from "../lib/judge.js";
+import { Next, isIssued } from "../lib/credentials.js";
 import { Name } from "../lib/names.js";
 import { base, twinHref } from "../lib/router.js";
 import { Badge, Copy, Failure, Loaded, Page, Time, useLoad } from "../lib/ui.js";
@@ -78,11 +79,11 @@ const rulesOf = async (e, kind) => {
 export default function Claim({ id }) {
   const path = `/v1/claims/${encodeURIComponent(id)}`;
   const of = useLoad(async () => {
-    const claim = await call(path), evaluations = (await call(path + "/evaluations?limit=5")).items;
-    return { claim, evaluations, spoken: await rulesOf(evaluations[0] || claim.document, claim.kind) };
+    const claim = await call(path), [evaluations, issued] = await Promise.all([call(path + "/evaluations?limit=5").then((p) => p.items), isIssued(claim)]);
+    return { claim, evaluations, issued, spoken: await rulesOf(evaluations[0] || claim.document, claim.kind) };
   }, [id]);
   const c = of.data?.claim, crumb = html`<a href=${base + "/claims"}>${t("page.claims")}</a>`;
-  return html`<${Page} title=${c ? `${c.kind} · ${amount(c.approvedAmount || c.amount)}` : t("page.claim")} crumb=${crumb} curl=${path}><${Loaded} of=${of} rows=${6}>${({ claim, evaluations, spoken }) => html`
+  return html`<${Page} title=${c ? `${c.kind} · ${amount(c.approvedAmount || c.amount)}` : t("page.claim")} crumb=${crumb} curl=${path} actions=${c && html`<${Next} key=${c.status + of.data.issued} claim=${c} issued=${of.data.issued} done=${of.reload} />`}><${Loaded} of=${of} rows=${6}>${({ claim, evaluations, spoken }) => html`
     <section class="card"><dl class="facts"><dt>${t("survey.state")}</dt><dd><${Badge} value=${claim.status} /></dd><dt>${t("claims.subject")}</dt><dd><${Name} did=${claim.subject} /></dd>
       <dt>${t("claims.period")}</dt><dd>${claim.periodStart || "…"} – ${claim.periodEnd || "…"}</dd><dt>${t("claims.amount")}</dt><dd>${amount(claim.amount)}</dd>${claim.approvedAmount ? html`<dt>${t("claims.approved")}</dt><dd>${amount(claim.approvedAmount)}</dd>` : null}
       <dt>${t("claim.claimant")}</dt><dd><${Name} did=${claim.claimant} /></dd><dt>${t("claims.submitted")}</dt><dd><${Time} at=${claim.submittedAt} /></dd>${claim.cid ? html`<dt>CID</dt><dd class="copyable"><code class="long">${claim.cid}</code> <${Copy} text=${claim.cid} /></dd>` : null}</dl>${claim.claimedElsewhere ? html`<p class="note">${t("claim.elsewhere")}</p>` : null}</section>

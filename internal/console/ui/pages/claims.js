@@ -2,6 +2,7 @@
 import { html, useState } from "../vendor/preact.js";
 import { may } from "../lib/api.js";
 import { NewCollection, Steps } from "../lib/collecting.js";
+import { Credentials } from "../lib/credentials.js";
 import { base, route } from "../lib/router.js";
 import { List } from "../lib/list.js";
 import { Name } from "../lib/names.js";
@@ -24,15 +25,15 @@ function Collections({ turn, done }) {
     empty=${{ icon: "seal", title: t("claims.noCollection"), text: t("claims.noCollectionText") }} />`;
 }
 
-const scopes = { "": "claims:read", queue: "claims:evaluate", collections: "collections:read", rules: "claims:evaluate" };
+const scopes = { "": "claims:read", queue: "claims:evaluate", credentials: "credentials:read", collections: "collections:read", rules: "claims:evaluate" };
 
 /** What stoves and households are said to have done, and what was decided. */
 export default function Claims() {
   const tab = route.value.query.tab || "", [turn, again] = useState(0), changed = () => again((n) => n + 1);
   const makes = tab === "collections" && may("collections:write") && may("protocols:read");
-  return html`<${Page} title=${t("page.claims")} about=${t(tab === "queue" ? "claims.queueAbout" : "claims.about")} actions=${makes ? html`<${NewCollection} done=${changed} />` : null}>
+  return html`<${Page} title=${t("page.claims")} about=${t(tab === "queue" ? "claims.queueAbout" : "claims.about")} actions=${makes ? html`<${NewCollection} done=${changed} />` : tab === "" && may("claims:write") ? html`<a class="button primary" href=${base + "/claims/new"}>${t("claimnew.title")}</a>` : null}>
     <nav class="tabs" aria-label=${t("page.claims")}>${Object.keys(scopes).filter((k) => may(scopes[k])).map((k) => html`<a key=${k} href=${base + "/claims" + (k && "?tab=" + k)} aria-current=${k === tab ? "page" : undefined}>${t("claims.tab." + (k || "all"))}</a>`)}</nav>
-    ${tab === "collections" ? html`<${Collections} turn=${turn} done=${changed} />` : tab === "rules" ? html`<${TryRules} />` : html`<${Claimed} key=${tab} queue=${tab === "queue"} />`}</${Page}>`;
+    ${tab === "collections" ? html`<${Collections} turn=${turn} done=${changed} />` : tab === "credentials" ? html`<${Credentials} />` : tab === "rules" ? html`<${TryRules} />` : html`<${Claimed} key=${tab} queue=${tab === "queue"} />`}</${Page}>`;
 }
 
 /** Claims, all of them or those that wait for whoever is signed in. */

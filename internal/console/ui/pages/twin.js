@@ -83,10 +83,13 @@ function Document({ did }) {
 
 const tabs = { overview: null, timeline: Timeline, history: History, document: Document };
 
+/** Whether claims are made about twins of this kind. */
+const claims = (e) => ["device", "household", "asset"].includes(e.domainType);
+
 export default function Twin({ did }) {
   const one = useLoad(() => call("/v1/entities/" + didPath(did)), [did]);
   const tab = route.value.query.tab in tabs ? route.value.query.tab : "overview", Tab = tabs[tab];
-  return html`<${Loaded} of=${one} rows=${8}>${(e) => html`<${Page} title=${nameOf(e)} actions=${may("entities:write") && e.status !== "deactivated" && e.protocol ? html`<${EditTwin} e=${e} done=${one.reload} />` : null} crumb=${html`<a href=${base + "/twins"}>${t("page.twins")}</a> / <a href=${base + "/twins?type=" + encodeURIComponent(e.type)}>${e.type}</a>`}
+  return html`<${Loaded} of=${one} rows=${8}>${(e) => html`<${Page} title=${nameOf(e)} actions=${e.status === "deactivated" ? null : html`${may("claims:write") && claims(e) ? html`<a class="button" href=${base + "/claims/new?subject=" + encodeURIComponent(e.did)}>${t("claimnew.title")}</a>` : null}${may("entities:write") && e.protocol ? html`<${EditTwin} e=${e} done=${one.reload} />` : null}`} crumb=${html`<a href=${base + "/twins"}>${t("page.twins")}</a> / <a href=${base + "/twins?type=" + encodeURIComponent(e.type)}>${e.type}</a>`}
       about=${html`<${Badge} value=${e.status} /> <span class="copyable"><${Id} value=${e.did} /> <${Copy} text=${e.did} label=${t("twin.copy")} /></span> · ${t("twin.revision", { n: e.revision })} · <${Time} at=${e.updated} />`} curl=${"/v1/entities/" + didPath(did)}>
     <nav class="tabs" aria-label=${nameOf(e)}>${Object.keys(tabs).map((x) => html`<a key=${x} href=${twinHref(did) + (x === "overview" ? "" : "?tab=" + x)} aria-current=${x === tab ? "page" : undefined}>${t("twin.tab." + x)}</a>`)}</nav>
     ${Tab ? html`<${Tab} did=${did} />` : html`<div class="split"><div><${Around} did=${did} />${e.class === "physical" && may("devices:read") ? html`<${Usage} key=${did} did=${did} />` : null}</div><aside><${Properties} e=${e} /><${Relationships} did=${did} /></aside></div>`}
