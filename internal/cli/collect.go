@@ -1,16 +1,13 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"flag"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"rsc.io/qr"
 
 	"github.com/hearth-dmrv/hearth/api"
@@ -51,12 +48,8 @@ func collectQR(ctx context.Context, c *call) error {
 	if o.expires > 0 {
 		d.ExpiresAt = time.Now().Add(o.expires).UTC()
 	}
-	body, err := json.Marshal(d)
-	if err != nil {
-		return fmt.Errorf("encode: %w", err)
-	}
 	var a api.CollectAddress
-	if err := at.ask(ctx, http.MethodPost, "/v1/collect/addresses", bytes.NewReader(body), &a); err != nil {
+	if err := at.post(ctx, "/v1/collect/addresses", d, &a); err != nil {
 		return err
 	}
 	code, err := qr.Encode(a.Settings, qr.M)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -226,6 +227,13 @@ func ownFlags(fs *flag.FlagSet) []string {
 	var names []string
 	fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
 	return names
+}
+
+// table begins a table with the names of its columns.
+func (c *call) table(head string) *tabwriter.Writer {
+	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, head)
+	return w
 }
 
 // one is the single argument of a command.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/app"
-	"github.com/hearth-dmrv/hearth/internal/auth"
 )
 
 func consoleCommands() []command {
@@ -16,8 +15,8 @@ func consoleCommands() []command {
 
 func consoleLink(ctx context.Context, c *call) error {
 	w := c.own.(*workspaceOf)
-	return asOwner(ctx, c, w.workspace, func(ctx context.Context, s *auth.Service) error {
-		code, err := s.Sessions().Code(ctx, w.workspace)
+	return asOwner(ctx, c, w.workspace, func(ctx context.Context, core *app.Core) error {
+		code, err := core.Auth.Sessions().Code(ctx, w.workspace)
 		if err != nil {
 			return err
 		}

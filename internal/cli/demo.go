@@ -1,14 +1,11 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"flag"
 	"fmt"
 	"net/http"
 	"time"
-
-	"github.com/go-json-experiment/json"
 )
 
 func demoCommands() []command {
@@ -42,11 +39,9 @@ func demoFlags(fs *flag.FlagSet) any {
 
 func demoLoad(ctx context.Context, c *call) error {
 	o := c.own.(*demoOptions)
-	body, err := json.Marshal(map[string]any{"seed": o.seed, "force": o.force})
-	if err != nil {
-		return err
-	}
-	took, err := o.follow(ctx, c, http.MethodPost, body)
+	took, err := o.follow(ctx, c, func(m *remote, w *work) error {
+		return m.post(ctx, demoPath, map[string]any{"seed": o.seed, "force": o.force}, w)
+	})
 	if err == nil {
 		fmt.Fprintf(c.out, "The demo programme is there after %s. hearth console link opens it in a browser.\n", took)
 	}
@@ -54,7 +49,9 @@ func demoLoad(ctx context.Context, c *call) error {
 }
 
 func demoRemove(ctx context.Context, c *call) error {
-	took, err := c.own.(*demoOptions).follow(ctx, c, http.MethodDelete, nil)
+	took, err := c.own.(*demoOptions).follow(ctx, c, func(m *remote, w *work) error {
+		return m.ask(ctx, http.MethodDelete, demoPath, nil, w)
+	})
 	if err == nil {
 		fmt.Fprintf(c.out, "Nothing of the demo programme is left after %s.\n", took)
 	}
@@ -63,7 +60,7 @@ func demoRemove(ctx context.Context, c *call) error {
 
 // follow starts the job, shows its progress until it is over, and says how long it
 // took.
-func (o *demoOptions) follow(ctx context.Context, c *call, method string, body []byte) (time.Duration, error) {
+func (o *demoOptions) follow(ctx context.Context, c *call, begin func(*remote, *work) error) (time.Duration, error) {
 	if len(c.args) > 0 {
 		return 0, errUsage{"demo and demo remove take no arguments"}
 	}
@@ -71,27 +68,19 @@ func (o *demoOptions) follow(ctx context.Context, c *call, method string, body [
 	if err != nil {
 		return 0, err
 	}
-	start, w := time.Now(), &work{}
-	if err := m.ask(ctx, method, demoPath, bytes.NewReader(body), w); err != nil {
+	start, w := time.Now(), work{}
+	if err := begin(m, &w); err != nil {
 		return 0, err
 	}
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
-	for said := ""; !w.over(); {
+	said := ""
+	w, err = await(ctx, m, jobPath(w.ID), func(w work) {
 		if line := fmt.Sprintf("%3d/%d %s", w.Progress.Done, w.Progress.Total, w.Progress.Note); line != said && w.Progress.Total > 0 {
 			said = line
 			fmt.Fprintln(c.out, line)
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return 0, fmt.Errorf("the job %s goes on without this program: %w", w.ID, ctx.Err())
-		}
-		id := w.ID
-		w = &work{}
-		if err := m.ask(ctx, http.MethodGet, jobPath(id), nil, w); err != nil {
-			return 0, err
-		}
+	})
+	if err != nil {
+		return 0, err
 	}
 	if w.Status != "succeeded" {
 		return 0, fmt.Errorf("the job %s has ended as %s: hearth jobs show %s says why", w.ID, w.Status, w.ID)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"text/tabwriter"
 
 	"github.com/hearth-dmrv/hearth/api"
 )
@@ -51,8 +50,8 @@ func importsReadFlags(fs *flag.FlagSet) any {
 
 // twinImport is an import of twins as far as the program shows it.
 type twinImport struct {
+	ending
 	ID     string `json:"id"`
-	Status string `json:"status"`
 	DryRun bool   `json:"dryRun"`
 	Counts struct {
 		Done, Total, Created, Updated, Unchanged, Refused, Incomplete, Warnings int64
@@ -60,12 +59,9 @@ type twinImport struct {
 	Errors []api.JobError `json:"errors"`
 }
 
-func (i *twinImport) over() bool { return i.Status != "queued" && i.Status != "running" }
-
 // twinRow is what became of a row.
 type twinRow struct {
 	Line     int64
-	OK       bool
 	Action   string
 	DID      string
 	Warnings []api.Field
@@ -96,11 +92,11 @@ func importsCreate(ctx context.Context, c *call) error {
 	if o.dry {
 		q.Set("dryRun", "true")
 	}
-	in := &twinImport{}
-	if err := m.upload(ctx, "/v1/imports?"+q.Encode(), c.args[0], in); err != nil {
+	var in twinImport
+	if err := m.upload(ctx, "/v1/imports?"+q.Encode(), c.args[0], &in); err != nil {
 		return err
 	}
-	if in, err = await[twinImport](ctx, m, importPath(in.ID)); err != nil {
+	if in, err = await(ctx, m, importPath(in.ID), func(twinImport) {}); err != nil {
 		return err
 	}
 	in.tell(c)
@@ -131,8 +127,8 @@ func importsShow(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	in := &twinImport{}
-	if err := m.ask(ctx, http.MethodGet, importPath(id), nil, in); err != nil {
+	var in twinImport
+	if err := m.ask(ctx, http.MethodGet, importPath(id), nil, &in); err != nil {
 		return err
 	}
 	in.tell(c)
@@ -160,8 +156,7 @@ func (a *access) about(ctx context.Context, c *call, what string) (*remote, stri
 
 // rows lists rows of an import, with the columns to blame.
 func (m *remote) rows(ctx context.Context, id string, refused bool, show func(twinRow) bool) error {
-	tw := tabwriter.NewWriter(m.call.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "LINE\tACTION\tDID\tCODE\tCOLUMN\tWHY")
+	tw := m.call.table("LINE\tACTION\tDID\tCODE\tCOLUMN\tWHY")
 	q := url.Values{"limit": {"500"}}
 	if refused {
 		q.Set("ok", "false")

@@ -43,15 +43,13 @@ func jobsListFlags(fs *flag.FlagSet) any {
 
 // work is a job as far as the program shows it.
 type work struct {
+	ending
 	ID        string         `json:"id"`
 	Kind      string         `json:"kind"`
-	Status    string         `json:"status"`
 	Progress  api.Progress   `json:"progress"`
 	Errors    []api.JobError `json:"errors"`
 	CreatedAt time.Time      `json:"createdAt"`
 }
-
-func (w *work) over() bool { return w.Status != "queued" && w.Status != "running" }
 
 // row prints the job as a line of a table.
 func (w *work) row(tw *tabwriter.Writer) {
@@ -62,8 +60,7 @@ const jobColumns = "ID\tKIND\tSTATUS\tDONE\tCREATED\tNOTE"
 
 // tell prints the job and why it failed.
 func (w *work) tell(c *call) error {
-	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, jobColumns)
+	tw := c.table(jobColumns)
 	w.row(tw)
 	if err := tw.Flush(); err != nil {
 		return err
@@ -103,8 +100,7 @@ func jobsList(ctx context.Context, c *call) error {
 	if err := m.ask(ctx, http.MethodGet, "/v1/jobs?"+q.Encode(), nil, &page); err != nil {
 		return err
 	}
-	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, jobColumns)
+	tw := c.table(jobColumns)
 	for i := range page.Items {
 		page.Items[i].row(tw)
 	}
@@ -132,7 +128,7 @@ func jobsWait(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	w, err := await[work](ctx, m, jobPath(id))
+	w, err := await(ctx, m, jobPath(id), func(work) {})
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/app"
@@ -33,7 +32,7 @@ func withCore(ctx context.Context, c *call, f func(*app.Core) error) (err error)
 
 // asOwner acts as the owner of a workspace: a person who can open the store may
 // do everything.
-func asOwner(ctx context.Context, c *call, workspace string, f func(context.Context, *auth.Service) error) error {
+func asOwner(ctx context.Context, c *call, workspace string, f func(context.Context, *app.Core) error) error {
 	if err := c.needStore(); err != nil {
 		return err
 	}
@@ -44,7 +43,7 @@ func asOwner(ctx context.Context, c *call, workspace string, f func(context.Cont
 		if err != nil {
 			return err
 		}
-		return f(ctx, core.Auth)
+		return f(ctx, core)
 	})
 }
 
@@ -101,8 +100,8 @@ func keysCreate(ctx context.Context, c *call) error {
 	if k.expires > 0 {
 		d.ExpiresAt = time.Now().Add(k.expires)
 	}
-	return asOwner(ctx, c, k.workspace, func(ctx context.Context, s *auth.Service) error {
-		issued, err := s.Create(ctx, d)
+	return asOwner(ctx, c, k.workspace, func(ctx context.Context, core *app.Core) error {
+		issued, err := core.Auth.Create(ctx, d)
 		if err != nil {
 			return err
 		}
@@ -124,15 +123,14 @@ func list(text string) []string {
 
 func keysList(ctx context.Context, c *call) error {
 	l := c.own.(*keysListing)
-	return asOwner(ctx, c, l.workspace, func(ctx context.Context, s *auth.Service) error {
-		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	return asOwner(ctx, c, l.workspace, func(ctx context.Context, core *app.Core) error {
 		head, row := "ID\tENDS\tLAST USED\tMAY\tNAME", shortKey
 		if l.long {
 			head, row = "ID\tPREFIX\tSTATUS\tEXPIRES\tLAST USED\tSCOPES\tPRINCIPAL\tBOUND TO\tNAME", longKey
 		}
-		fmt.Fprintln(tw, head)
+		tw := c.table(head)
 		for after, more := "", true; more; {
-			keys, next, err := s.List(ctx, "", after, 100)
+			keys, next, err := core.Auth.List(ctx, "", after, 100)
 			if err != nil {
 				return err
 			}
@@ -220,8 +218,8 @@ func keysRotate(ctx context.Context, c *call) error {
 	}
 	r := c.own.(*rotateFlags)
 	seconds := int64(r.grace / time.Second)
-	return asOwner(ctx, c, r.workspace, func(ctx context.Context, s *auth.Service) error {
-		issued, err := s.Rotate(ctx, id, auth.Rotation{GraceSeconds: &seconds})
+	return asOwner(ctx, c, r.workspace, func(ctx context.Context, core *app.Core) error {
+		issued, err := core.Auth.Rotate(ctx, id, auth.Rotation{GraceSeconds: &seconds})
 		if err != nil {
 			return err
 		}
@@ -248,11 +246,11 @@ func keysRevoke(ctx context.Context, c *call) error {
 		return err
 	}
 	r := c.own.(*revokeFlags)
-	return asOwner(ctx, c, r.workspace, func(ctx context.Context, s *auth.Service) error {
+	return asOwner(ctx, c, r.workspace, func(ctx context.Context, core *app.Core) error {
 		if r.force {
-			_, err = s.RevokeAny(ctx, id)
+			_, err = core.Auth.RevokeAny(ctx, id)
 		} else {
-			_, err = s.Revoke(ctx, id, "")
+			_, err = core.Auth.Revoke(ctx, id, "")
 		}
 		if err != nil {
 			return err
@@ -279,8 +277,8 @@ func workspacesCreate(ctx context.Context, c *call) error {
 	if name == "" {
 		name = id
 	}
-	return asOwner(ctx, c, auth.OperatorWorkspace, func(ctx context.Context, s *auth.Service) error {
-		opened, err := s.CreateWorkspace(ctx, auth.WorkspaceDraft{ID: id, Name: name})
+	return asOwner(ctx, c, auth.OperatorWorkspace, func(ctx context.Context, core *app.Core) error {
+		opened, err := core.Auth.CreateWorkspace(ctx, auth.WorkspaceDraft{ID: id, Name: name})
 		if err != nil {
 			return err
 		}
@@ -291,11 +289,10 @@ func workspacesCreate(ctx context.Context, c *call) error {
 }
 
 func workspacesList(ctx context.Context, c *call) error {
-	return asOwner(ctx, c, auth.OperatorWorkspace, func(ctx context.Context, s *auth.Service) error {
-		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(tw, "ID\tCREATED\tNAME")
+	return asOwner(ctx, c, auth.OperatorWorkspace, func(ctx context.Context, core *app.Core) error {
+		tw := c.table("ID\tCREATED\tNAME")
 		for after, more := "", true; more; {
-			page, next, err := s.ListWorkspaces(ctx, after, 100)
+			page, next, err := core.Auth.ListWorkspaces(ctx, after, 100)
 			if err != nil {
 				return err
 			}

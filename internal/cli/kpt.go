@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -136,7 +135,7 @@ func (m *remote) kitchenTest(ctx context.Context, rec sheet.Record, project stri
 		}
 	}
 	complete(d)
-	return m.sendJSON(ctx, http.MethodPost, "/v1/kpt", d, &api.KitchenTest{})
+	return m.post(ctx, "/v1/kpt", d, &api.KitchenTest{})
 }
 
 // complete fills in what the days of a test say: its end, its total, and an id that

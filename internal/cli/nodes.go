@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/app"
@@ -27,8 +26,7 @@ func nodes(ctx context.Context, c *call) error {
 			fmt.Fprintln(c.out, "No server works on this store.")
 			return nil
 		}
-		w := tabwriter.NewWriter(c.out, 0, 8, 2, ' ', 0)
-		fmt.Fprintln(w, "NAME\tVERSION\tSTATE\tSTARTED\tHEARD\tCLOCK")
+		w := c.table("NAME\tVERSION\tSTATE\tSTARTED\tHEARD\tCLOCK")
 		for _, n := range all {
 			heard := (time.Duration(n.SilentMS) * time.Millisecond).Round(100 * time.Millisecond)
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s ago\t%+d ms\n", n.Name, n.Version, n.State, n.StartedAt.UTC().Format(time.RFC3339), heard, n.SkewMS)

@@ -260,7 +260,7 @@ func (p *project) make(ctx context.Context, f *form.Form) (*held, error) {
 		return nil, err
 	}
 	h := &held{}
-	err := p.sendJSON(ctx, http.MethodPost, "/v1/surveys", map[string]any{
+	err := p.post(ctx, "/v1/surveys", map[string]any{
 		"surveyId": t.TemplateID, "type": p.o.kind, "projectId": p.o.project, "templateId": t.TemplateID, "name": cmp.Or(t.Title.In(t.Language(), "en"), t.TemplateID),
 		"sampling": map[string]any{"method": "census"}, "modes": []string{"visit", "collect"}, "onePerHousehold": false, "metadata": map[string]any{"importedFrom": p.o.source},
 	}, h)
@@ -302,7 +302,7 @@ func (p *project) template(ctx context.Context, t *form.Template) error {
 	var published struct {
 		Warnings []struct{ Pointer, Detail string } `json:"warnings"`
 	}
-	if err := p.sendJSON(ctx, http.MethodPost, path+"/publish", struct{}{}, &published); err != nil {
+	if err := p.post(ctx, path+"/publish", struct{}{}, &published); err != nil {
 		return err
 	}
 	for _, w := range published.Warnings {
@@ -343,7 +343,7 @@ func (p *project) start(ctx context.Context, h *held) error {
 	if err := p.do(req, h); err != nil || h.Status != "draft" {
 		return err
 	}
-	return p.sendJSON(ctx, http.MethodPost, path+"/activate", map[string]string{"reason": "brought over from " + string(p.o.source)}, h)
+	return p.post(ctx, path+"/activate", map[string]string{"reason": "brought over from " + string(p.o.source)}, h)
 }
 
 // missing are the collectors that a survey does not name yet.

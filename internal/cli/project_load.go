@@ -10,7 +10,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -68,7 +67,7 @@ func (p *project) addresses(ctx context.Context, names []string) (err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	for _, name := range names {
 		var a api.CollectAddress
-		if err := p.sendJSON(ctx, http.MethodPost, "/v1/collect/addresses", api.CollectAddressDraft{Name: name, Origin: p.o.origin}, &a); err != nil {
+		if err := p.post(ctx, "/v1/collect/addresses", api.CollectAddressDraft{Name: name, Origin: p.o.origin}, &a); err != nil {
 			return err
 		}
 		p.collectors[name] = a.Collector
@@ -186,27 +185,20 @@ func (p *project) upload(ctx context.Context, b *batch, at *held) error {
 			q.Set(name, string(text))
 		}
 	}
-	in := &loaded{}
-	if err := p.ask(ctx, http.MethodPost, importsOf(at.SurveyID)+"?"+q.Encode(), b.packed.Section(), in); err != nil {
+	var in loaded
+	if err := p.ask(ctx, http.MethodPost, importsOf(at.SurveyID)+"?"+q.Encode(), b.packed.Section(), &in); err != nil {
 		return err
 	}
 	path := importsOf(at.SurveyID) + "/" + url.PathEscape(in.ID)
-	for shown := int64(-1); ; {
-		if err := p.ask(ctx, http.MethodGet, path, nil, in); err != nil {
-			return err
-		}
-		if in.over() {
-			break
-		}
+	shown := int64(-1)
+	in, err := await(ctx, p.remote, path, func(in loaded) {
 		if in.Counts.Done != shown {
 			shown = in.Counts.Done
 			fmt.Fprintf(p.c.err, "%s: %d of %d\n", foreign.Shown(l.Name), shown, in.Counts.Total)
 		}
-		select {
-		case <-time.After(pollEvery):
-		case <-ctx.Done():
-			return fmt.Errorf("%s goes on without this program: %w", path, ctx.Err())
-		}
+	})
+	if err != nil {
+		return err
 	}
 	for _, e := range in.Errors {
 		if e.Code != "ALL_ROWS_REFUSED" {

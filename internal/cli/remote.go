@@ -67,8 +67,8 @@ func (m *remote) enter(ctx context.Context) error {
 		return fmt.Errorf("no server runs on %s. Start it with hearth serve", m.call.cfg.Data.Dir)
 	}
 	var code string
-	err := asOwner(ctx, m.call, auth.OperatorWorkspace, func(ctx context.Context, s *auth.Service) (err error) {
-		code, err = s.Sessions().Code(ctx, auth.OperatorWorkspace)
+	err := asOwner(ctx, m.call, auth.OperatorWorkspace, func(ctx context.Context, core *app.Core) (err error) {
+		code, err = core.Auth.Sessions().Code(ctx, auth.OperatorWorkspace)
 		return err
 	})
 	if err != nil {
@@ -80,11 +80,7 @@ func (m *remote) enter(ctx context.Context) error {
 	}
 	// A code signs an owner in: it goes to this address and nowhere else.
 	m.client = &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	body, err := json.Marshal(map[string]string{"code": code})
-	if err != nil {
-		return err
-	}
-	if err := m.ask(ctx, http.MethodPost, sessionPath, bytes.NewReader(body), &struct{}{}); err != nil {
+	if err := m.post(ctx, sessionPath, map[string]string{"code": code}, &struct{}{}); err != nil {
 		return err
 	}
 	m.call.after = append(m.call.after, func() { _ = m.ask(context.WithoutCancel(ctx), http.MethodDelete, sessionPath, nil, &struct{}{}) })
@@ -122,28 +118,27 @@ func formatOf(given, name string) string {
 // pollEvery is how often the program looks how far work has come.
 const pollEvery = 500 * time.Millisecond
 
-// ending is work that runs until it is over.
-type ending[T any] interface {
-	*T
-	over() bool
+// ending is the status of work, which runs until it is over.
+type ending struct {
+	Status string `json:"status"`
 }
 
-// await looks at work until it is over.
-func await[T any, P ending[T]](ctx context.Context, m *remote, path string) (P, error) {
+func (e ending) over() bool { return e.Status != "queued" && e.Status != "running" }
+
+// await looks at work until it is over; show is given what is not.
+func await[T interface{ over() bool }](ctx context.Context, m *remote, path string, show func(T)) (T, error) {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for {
-		v := P(new(T))
-		if err := m.ask(ctx, http.MethodGet, path, nil, v); err != nil {
-			return nil, err
+		var v T // a fresh one: an answer leaves out what is empty
+		if err := m.ask(ctx, http.MethodGet, path, nil, &v); err != nil || v.over() {
+			return v, err
 		}
-		if v.over() {
-			return v, nil
-		}
+		show(v)
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("%s goes on without this program: %w", path, ctx.Err())
+			return v, fmt.Errorf("%s goes on without this program: %w", path, ctx.Err())
 		}
 	}
 }
@@ -201,13 +196,13 @@ func (m *remote) ask(ctx context.Context, method, path string, body io.Reader, v
 	return m.do(req, v)
 }
 
-// sendJSON sends a value as JSON and reads the answer.
-func (m *remote) sendJSON(ctx context.Context, method, path string, body, v any) error {
+// post sends a value as JSON and reads the answer.
+func (m *remote) post(ctx context.Context, path string, body, v any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
-	return m.ask(ctx, method, path, bytes.NewReader(text), v)
+	return m.ask(ctx, http.MethodPost, path, bytes.NewReader(text), v)
 }
 
 // do sends a request and reads the answer.

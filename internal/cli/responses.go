@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"net/url"
-	"text/tabwriter"
 
 	"github.com/hearth-dmrv/hearth/api"
 )
@@ -33,16 +32,10 @@ func responsesImportFlags(fs *flag.FlagSet) any {
 	return o
 }
 
-// importer talks to the server about one import.
-type importer struct{ *remote }
-
-// over reports whether the import has ended.
-func (l *loaded) over() bool { return l.Status != "queued" && l.Status != "running" }
-
 // loaded is an import as far as the program shows it.
 type loaded struct {
+	ending
 	ID     string `json:"id"`
-	Status string `json:"status"`
 	Counts struct {
 		Done, Total, Created, Partial, Unchanged, Refused, Media int64
 	} `json:"counts"`
@@ -56,23 +49,22 @@ func responsesImport(ctx context.Context, c *call) error {
 	if len(c.args) != 2 {
 		return errUsage{"import takes a survey and a file"}
 	}
-	at, err := o.dial(ctx, c)
+	m, err := o.dial(ctx, c)
 	if err != nil {
 		return err
 	}
-	m := &importer{at}
-	in, err := m.send(ctx, o, c.args[0], c.args[1])
+	in, err := o.send(ctx, m, c.args[0], c.args[1])
 	if err != nil {
 		return err
 	}
-	if in, err = await[loaded](ctx, m.remote, importsOf(c.args[0])+"/"+url.PathEscape(in.ID)); err != nil {
+	if in, err = await(ctx, m, importsOf(c.args[0])+"/"+url.PathEscape(in.ID), func(loaded) {}); err != nil {
 		return err
 	}
-	return m.tell(ctx, in)
+	return in.tell(ctx, m)
 }
 
 // send sends the file.
-func (m *importer) send(ctx context.Context, o *importOptions, survey, name string) (*loaded, error) {
+func (o *importOptions) send(ctx context.Context, m *remote, survey, name string) (in loaded, err error) {
 	q := url.Values{"source": {o.source}, "format": {formatOf(o.format, name)}}
 	if o.dry {
 		q.Set("dryRun", "true")
@@ -83,14 +75,14 @@ func (m *importer) send(ctx context.Context, o *importOptions, survey, name stri
 	if o.mapping != "" {
 		q.Set("mapping", o.mapping)
 	}
-	in := &loaded{}
-	return in, m.upload(ctx, importsOf(survey)+"?"+q.Encode(), name, in)
+	err = m.upload(ctx, importsOf(survey)+"?"+q.Encode(), name, &in)
+	return in, err
 }
 
 func importsOf(survey string) string { return "/v1/surveys/" + url.PathEscape(survey) + "/imports" }
 
 // tell prints the result of the file, and the refused rows.
-func (m *importer) tell(ctx context.Context, in *loaded) error {
+func (in *loaded) tell(ctx context.Context, m *remote) error {
 	n := in.Counts
 	fmt.Fprintf(m.call.out, "%s: %d of %d rows: %d created (%d partial), %d unchanged, %d refused, %d attachments\n", in.Status, n.Done, n.Total, n.Created, n.Partial, n.Unchanged, n.Refused, n.Media)
 	for _, e := range in.Errors {
@@ -108,10 +100,9 @@ func (m *importer) tell(ctx context.Context, in *loaded) error {
 }
 
 // refused lists the rows that were refused, with the columns to blame.
-func (m *importer) refused(ctx context.Context, rows string) error {
-	tw := tabwriter.NewWriter(m.call.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "LINE\tRESPONSE\tCODE\tCOLUMN\tWHY")
-	err := walk(ctx, m.remote, rows, url.Values{"ok": {"false"}, "limit": {"500"}}, func(r api.ResponseImportRow) {
+func (m *remote) refused(ctx context.Context, rows string) error {
+	tw := m.call.table("LINE\tRESPONSE\tCODE\tCOLUMN\tWHY")
+	err := walk(ctx, m, rows, url.Values{"ok": {"false"}, "limit": {"500"}}, func(r api.ResponseImportRow) {
 		if r.Error == nil {
 			return
 		}

@@ -79,8 +79,7 @@ func backupList(_ context.Context, c *call) error {
 		fmt.Fprintf(c.out, "There are no backups in %s.\n", c.cfg.BackupDir())
 		return nil
 	}
-	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "FILE\tBYTES\tTAKEN")
+	tw := c.table("FILE\tBYTES\tTAKEN")
 	for _, k := range files {
 		fmt.Fprintf(tw, "%s\t%d\t%s\n", k.Path, k.Bytes, day(k.At))
 	}

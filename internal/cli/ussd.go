@@ -10,7 +10,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/app"
@@ -304,8 +303,7 @@ func ussdGateways(_ context.Context, c *call) error {
 	} else if err != nil {
 		return err
 	}
-	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "NAME\tTEXT\tROUTE\tTITLE")
+	tw := c.table("NAME\tTEXT\tROUTE\tTITLE")
 	for _, g := range set.List() {
 		method := "POST"
 		if g.Takes("GET") {

@@ -6,14 +6,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"text/tabwriter"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/app"
 	"github.com/hearth-dmrv/hearth/internal/auth"
-	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/ussd/account"
-	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 func ussdAccountCommands() []command {
@@ -31,15 +28,7 @@ func ussdAccountCommands() []command {
 
 // withAccounts does something with the accounts as the owner of the server.
 func withAccounts(ctx context.Context, c *call, f func(context.Context, *account.Service) error) error {
-	if err := c.needStore(); err != nil {
-		return err
-	}
-	ctx = web.WithRequestID(ctx, "cli-"+db.NewID())
-	return withCore(ctx, c, func(core *app.Core) error {
-		ctx, err := core.Auth.AsOwner(ctx, auth.OperatorWorkspace)
-		if err != nil {
-			return err
-		}
+	return asOwner(ctx, c, auth.OperatorWorkspace, func(ctx context.Context, core *app.Core) error {
 		s, _, err := core.Accounts(ctx, c.cfg, app.AccountHooks{})
 		if err != nil {
 			return err
@@ -77,8 +66,7 @@ func accountsList(ctx context.Context, c *call) error {
 		if f.numbers {
 			return listNumbers(ctx, c, s)
 		}
-		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(tw, "CUSTOMER ID\tPHONE\tSTATUS\tLOCK\tTWINS\tCREATED\tNAME")
+		tw := c.table("CUSTOMER ID\tPHONE\tSTATUS\tLOCK\tTWINS\tCREATED\tNAME")
 		filter := account.Filter{CustomerID: f.customer, Locked: f.locked, Phone: f.phone, Status: account.Status(f.status)}
 		for after, first := "", true; first || after != ""; first = false {
 			page, next, err := s.List(ctx, filter, after, 100)
@@ -125,8 +113,7 @@ func lockWord(blocked bool, until time.Time) string {
 }
 
 func listNumbers(ctx context.Context, c *call, s *account.Service) error {
-	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "PHONE\tWRONG PINS\tLOCK\tWHY")
+	tw := c.table("PHONE\tWRONG PINS\tLOCK\tWHY")
 	const page = 100
 	for after := ""; ; {
 		numbers, err := s.LockedNumbers(ctx, after, page)
