@@ -42,10 +42,7 @@ func insertInvite(ctx context.Context, tx *db.Tx, v *Invite) error {
 	if err == nil {
 		_, err = tx.Exec(ctx, insertInviteSQL, v.ID, v.workspace, v.hash[:], string(draft), v.maker, v.CreatedBy, v.CreatedAt.UnixMilli(), v.EndsAt.UnixMilli(), v.Principal)
 	}
-	if err != nil {
-		return fmt.Errorf("insert invitation: %w", err)
-	}
-	return nil
+	return db.Wrap("insert invitation", err)
 }
 
 // findInvite finds an invitation of a workspace. One of another workspace is as
@@ -65,12 +62,7 @@ func findInvite(ctx context.Context, q db.Querier, workspace, id string) (*Invit
 func inviteOf(ctx context.Context, q db.Querier, hash Digest) (*Invite, error) {
 	var v Invite
 	err := scanInvite(&v, q.QueryRow(ctx, inviteOfSQL, hash[:]))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil //nolint:nilnil // no invitation is no error
-	} else if err != nil {
-		return nil, fmt.Errorf("find invitation: %w", err)
-	}
-	return &v, nil
+	return db.Found(&v, err, "find invitation")
 }
 
 // lockInvite keeps others from using an invitation until the transaction ends.
@@ -135,18 +127,14 @@ func shortenInvites(ctx context.Context, tx *db.Tx, k *Key) error {
 	if until.IsZero() {
 		return nil
 	}
-	if _, err := tx.Exec(ctx, shortenInvitesSQL, k.Workspace, k.ID, until.UnixMilli()); err != nil {
-		return fmt.Errorf("shorten invitations of key: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, shortenInvitesSQL, k.Workspace, k.ID, until.UnixMilli())
+	return db.Wrap("shorten invitations of key", err)
 }
 
 // endInvite stores that an invitation was used or revoked.
 func endInvite(ctx context.Context, tx *db.Tx, v *Invite) error {
-	if _, err := tx.Exec(ctx, endInviteSQL, v.ID, millis(v.UsedAt), millis(v.RevokedAt), v.Principal, v.Key); err != nil {
-		return fmt.Errorf("end invitation: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, endInviteSQL, v.ID, millis(v.UsedAt), millis(v.RevokedAt), v.Principal, v.Key)
+	return db.Wrap("end invitation", err)
 }
 
 func scanInvite(to *Invite, row db.Row) error {

@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
@@ -61,8 +60,5 @@ func (s *Service) removeKey(ctx context.Context, k Key) error {
 		s.RightsChanged(tx)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("remove key: %w", err)
-	}
-	return nil
+	return db.Wrap("remove key", err)
 }

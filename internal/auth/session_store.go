@@ -19,10 +19,7 @@ func insertSession(ctx context.Context, tx *db.Tx, v *Session) error {
 	_, err := tx.Exec(ctx,
 		`INSERT INTO console_sessions(hash, id, ws, key_id, created_at, seen_at, addr, agent) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 		v.hash[:], v.ID, v.workspace, v.Key, v.CreatedAt.UnixMilli(), v.SeenAt.UnixMilli(), v.Address, v.Agent)
-	if err != nil {
-		return fmt.Errorf("insert session: %w", err)
-	}
-	return nil
+	return db.Wrap("insert session", err)
 }
 
 // sessionOf finds a session by the digest of its text, nil when there is none.
@@ -38,12 +35,7 @@ func findSession(ctx context.Context, q db.Querier, workspace, id string) (*Sess
 func oneSession(row db.Row) (*Session, error) {
 	var v Session
 	err := scanSession(&v, row)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil //nolint:nilnil // no session is no error
-	} else if err != nil {
-		return nil, fmt.Errorf("find session: %w", err)
-	}
-	return &v, nil
+	return db.Found(&v, err, "find session")
 }
 
 const (
@@ -83,17 +75,12 @@ func scanSession(to *Session, row db.Row) error {
 // touchSession notes that a session was used, never an earlier time than stored.
 func touchSession(ctx context.Context, tx *db.Tx, hash Digest, at time.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE console_sessions SET seen_at = $2 WHERE hash = $1 AND seen_at < $2`, hash[:], at.UnixMilli())
-	if err != nil {
-		return fmt.Errorf("note use of session: %w", err)
-	}
-	return nil
+	return db.Wrap("note use of session", err)
 }
 
 func removeSession(ctx context.Context, tx *db.Tx, hash Digest) error {
-	if _, err := tx.Exec(ctx, `DELETE FROM console_sessions WHERE hash = $1`, hash[:]); err != nil {
-		return fmt.Errorf("end session: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, `DELETE FROM console_sessions WHERE hash = $1`, hash[:])
+	return db.Wrap("end session", err)
 }
 
 // maxSessions is how many sessions a key has at once: the oldest go.
@@ -103,10 +90,7 @@ const maxSessions = 20
 func endOldest(ctx context.Context, tx *db.Tx, workspace, key string) error {
 	_, err := tx.Exec(ctx, `DELETE FROM console_sessions WHERE ws = $1 AND key_id = $2 AND id <=
 		(SELECT id FROM console_sessions WHERE ws = $1 AND key_id = $2 ORDER BY id DESC LIMIT 1 OFFSET $3)`, workspace, key, maxSessions)
-	if err != nil {
-		return fmt.Errorf("end old sessions of key: %w", err)
-	}
-	return nil
+	return db.Wrap("end old sessions of key", err)
 }
 
 // endSessions ends the sessions of a key, and what would open more.
@@ -115,10 +99,7 @@ func endSessions(ctx context.Context, tx *db.Tx, workspace, key string) error {
 	if err == nil {
 		_, err = tx.Exec(ctx, endCodesSQL, workspace, key)
 	}
-	if err != nil {
-		return fmt.Errorf("end sessions of key: %w", err)
-	}
-	return nil
+	return db.Wrap("end sessions of key", err)
 }
 
 // expireSessions removes sessions last used before a moment, codes that are over
@@ -135,10 +116,7 @@ func expireSessions(ctx context.Context, q db.Querier, before, now time.Time, li
 		return 0, fmt.Errorf("expire codes of sessions: %w", err)
 	}
 	k, err := q.Exec(ctx, expireInvitesSQL, now.Add(-inviteKept).UnixMilli(), limit)
-	if err != nil {
-		return 0, fmt.Errorf("expire invitations: %w", err)
-	}
-	return int(n + m + k), nil
+	return int(n + m + k), db.Wrap("expire invitations", err)
 }
 
 // inviteKept is how long an invitation stays on the list after its end.
@@ -154,10 +132,7 @@ type sessionCode struct {
 func insertCode(ctx context.Context, tx *db.Tx, c sessionCode) error {
 	_, err := tx.Exec(ctx, `INSERT INTO console_codes(hash, ws, key_id, ends_at) VALUES ($1, $2, $3, $4)`,
 		c.hash[:], c.workspace, c.key, c.ends.UnixMilli())
-	if err != nil {
-		return fmt.Errorf("insert code of session: %w", err)
-	}
-	return nil
+	return db.Wrap("insert code of session", err)
 }
 
 // takeCode removes a code and returns what it opens; key is "" when there is
@@ -178,10 +153,5 @@ func takeCode(ctx context.Context, tx *db.Tx, hash Digest, now time.Time) (works
 func findLasting(ctx context.Context, q db.Querier, workspace string) (string, error) {
 	var id string
 	err := q.QueryRow(ctx, `SELECT id FROM api_keys WHERE `+lastingSQL+` ORDER BY id DESC LIMIT 1`, workspace).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	} else if err != nil {
-		return "", fmt.Errorf("find owner key: %w", err)
-	}
-	return id, nil
+	return db.Found(id, err, "find owner key")
 }

@@ -43,10 +43,7 @@ func insertKey(ctx context.Context, q db.Querier, k *Key) error {
 	_, err = q.Exec(ctx, insertKeySQL, k.ID, k.Workspace, k.Principal, k.Name, k.Prefix, k.hash[:], lists[0], lists[1], lists[2],
 		k.CreatedBy, k.CreatedAt.UnixMilli(), millis(k.ExpiresAt), millis(k.RevokedAt), millis(k.LastUsedAt), millis(k.GraceUntil),
 		optional(k.Replaces), optional(k.ReplacedBy), k.Revision, lists[3])
-	if err != nil {
-		return fmt.Errorf("insert key: %w", err)
-	}
-	return nil
+	return db.Wrap("insert key", err)
 }
 
 // findKey finds a key of a workspace. A key of another one is as missing as
@@ -65,10 +62,8 @@ func lockKey(ctx context.Context, tx *db.Tx, workspace, id string) (*Key, error)
 // lockKeys serialises the transactions that end keys of a workspace, so that each
 // sees the result of the one before. It is taken before any lock of a key.
 func lockKeys(ctx context.Context, tx *db.Tx, workspace string) error {
-	if _, err := tx.Exec(ctx, `UPDATE workspaces SET revision = revision WHERE id = $1`, workspace); err != nil {
-		return fmt.Errorf("lock keys of workspace: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, `UPDATE workspaces SET revision = revision WHERE id = $1`, workspace)
+	return db.Wrap("lock keys of workspace", err)
 }
 
 // hasLasting reports whether a workspace has a lasting key other than a given
@@ -84,12 +79,7 @@ func hasLasting(ctx context.Context, q db.Querier, workspace, id, principal stri
 // findHash finds a key by the digest of its text, nil when there is none.
 func findHash(ctx context.Context, q db.Querier, hash Digest) (*Key, error) {
 	k, err := scanKey(q.QueryRow(ctx, findHashSQL, hash[:]))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	} else if err != nil {
-		return nil, fmt.Errorf("find key: %w", err)
-	}
-	return k, nil
+	return db.Found(k, err, "find key")
 }
 
 func oneKey(row db.Row) (*Key, error) {
@@ -121,20 +111,14 @@ func listKeys(ctx context.Context, q db.Querier, workspace, after string, limit 
 // hangs on it.
 func updateKey(ctx context.Context, tx *db.Tx, k *Key) error {
 	_, err := tx.Exec(ctx, updateKeySQL, k.Workspace, k.ID, millis(k.RevokedAt), millis(k.GraceUntil), optional(k.ReplacedBy), k.Revision)
-	if err != nil {
-		return fmt.Errorf("update key: %w", err)
-	}
-	return nil
+	return db.Wrap("update key", err)
 }
 
 // touchKey notes when a key was last used, never an earlier time than stored.
 func touchKey(ctx context.Context, tx *db.Tx, id string, at int64) error {
 	_, err := tx.Exec(ctx,
 		`UPDATE api_keys SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)`, id, at)
-	if err != nil {
-		return fmt.Errorf("note use of key: %w", err)
-	}
-	return nil
+	return db.Wrap("note use of key", err)
 }
 
 // listOwned lists the ids of the keys of a principal that still work or have a
@@ -150,10 +134,7 @@ func unname(ctx context.Context, tx *db.Tx, workspace, principal string) error {
 	if err == nil {
 		_, err = tx.Exec(ctx, `UPDATE principals SET name = 'erased' WHERE workspace = $1 AND did = $2`, workspace, principal)
 	}
-	if err != nil {
-		return fmt.Errorf("take names out of keys: %w", err)
-	}
-	return nil
+	return db.Wrap("take names out of keys", err)
 }
 
 // insertWorkspace returns false when the id is taken.
@@ -161,10 +142,7 @@ func insertWorkspace(ctx context.Context, tx *db.Tx, w *Workspace) (bool, error)
 	n, err := tx.Exec(ctx,
 		`INSERT INTO workspaces(id, name, created_by, created_at, revision) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
 		w.ID, w.Name, w.CreatedBy, w.CreatedAt.UnixMilli(), w.Revision)
-	if err != nil {
-		return false, fmt.Errorf("insert workspace: %w", err)
-	}
-	return n > 0, nil
+	return n > 0, db.Wrap("insert workspace", err)
 }
 
 func findWorkspace(ctx context.Context, q db.Querier, id string) (*Workspace, error) {
@@ -194,28 +172,20 @@ func insertPrincipal(ctx context.Context, tx *db.Tx, p Principal) error {
 	_, err := tx.Exec(ctx,
 		`INSERT INTO principals(workspace, did, kind, name, created_at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
 		p.Workspace, p.DID, p.Kind, p.Name, p.CreatedAt.UnixMilli())
-	if err != nil {
-		return fmt.Errorf("insert principal: %w", err)
-	}
-	return nil
+	return db.Wrap("insert principal", err)
 }
 
 // namePerson turns a principal that was made for a key into a person.
 func namePerson(ctx context.Context, tx *db.Tx, workspace, principal string) error {
-	if _, err := tx.Exec(ctx, namePersonSQL, workspace, principal); err != nil {
-		return fmt.Errorf("name principal a person: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, namePersonSQL, workspace, principal)
+	return db.Wrap("name principal a person", err)
 }
 
 // findKind returns how a principal became known to a workspace.
 func findKind(ctx context.Context, q db.Querier, workspace, principal string) (PrincipalKind, error) {
 	var kind PrincipalKind
 	err := q.QueryRow(ctx, `SELECT kind FROM principals WHERE workspace = $1 AND did = $2`, workspace, principal).Scan(&kind)
-	if err != nil {
-		return "", fmt.Errorf("find principal: %w", err)
-	}
-	return kind, nil
+	return kind, db.Wrap("find principal", err)
 }
 
 const (

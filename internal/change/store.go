@@ -42,10 +42,8 @@ func collect(rows db.Rows, err error, what string) ([]version, error) {
 // notify sends a version with the commit of tx.
 func notify(ctx context.Context, tx *db.Tx, to sender, v version) error {
 	channel, text := to.Wire(topicRaised+v.topic, v.String())
-	if _, err := tx.Exec(ctx, notifyPostgres, channel, text); err != nil {
-		return fmt.Errorf("send version: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, notifyPostgres, channel, text)
+	return db.Wrap("send version", err)
 }
 
 // storeConfirmed stores which versions a process has reached.
@@ -54,10 +52,8 @@ func storeConfirmed(ctx context.Context, d *db.DB, process string, versions map[
 	if err != nil {
 		return err
 	}
-	if _, err := d.Exec(ctx, confirmPostgres, process, string(text)); err != nil {
-		return fmt.Errorf("confirm versions: %w", err)
-	}
-	return nil
+	_, err = d.Exec(ctx, confirmPostgres, process, string(text))
+	return db.Wrap("confirm versions", err)
 }
 
 // readConfirmed gives the versions that processes have reached.

@@ -86,6 +86,18 @@ func Exists(row Row, doing string) (bool, error) {
 	return true, nil
 }
 
+// Found is the end of a store function that reads one row: v, or nothing and no
+// error where there was no row.
+func Found[T any](v T, err error, doing string) (T, error) {
+	var none T
+	if errors.Is(err, sql.ErrNoRows) {
+		return none, nil
+	} else if err != nil {
+		return none, Wrap(doing, err)
+	}
+	return v, nil
+}
+
 // Wrap adds what a statement was for, as in "insert key: …"; nil stays nil. It
 // is for the last line of a store function, which returns a result whether the
 // statement failed or not.

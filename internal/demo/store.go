@@ -2,8 +2,6 @@ package demo
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/privacy"
@@ -52,10 +50,7 @@ func find(ctx context.Context, q db.Querier, ws string) (*row, error) {
 	r := &row{ws: ws}
 	err := q.QueryRow(ctx, findText, ws).
 		Scan(&r.id, &r.seed, &r.state, &r.job, &r.actor, &r.began, &r.startedAt, &r.finishedAt, &r.tookM, &r.counts, &r.project)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	return r, db.Wrap("find demo", err)
+	return db.Found(r, err, "find demo")
 }
 
 // findLocked is find for a row that is about to change.

@@ -2,8 +2,6 @@ package event
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -63,10 +61,7 @@ func (l *Log) Number(ctx context.Context, e Event) (int64, error) {
 	}
 	var seq int64
 	err = l.db.QueryRow(ctx, selectNumber, subjectKey(e.Workspace, e.Subject), e.Workspace, e.Subject, e.Type, e.At.UnixMilli(), data).Scan(&seq)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
-	return seq, db.Wrap("find event", err)
+	return db.Found(seq, err, "find event")
 }
 
 // Query asks for events of a workspace after a number. Types and Where select

@@ -79,19 +79,14 @@ func FindRow(ctx context.Context, q db.Querier, job string, line int64) (string,
 
 // UpdateRow replaces a row.
 func UpdateRow(ctx context.Context, tx *db.Tx, job string, r Row) error {
-	if _, err := tx.Exec(ctx, updateOne, job, r.Line, r.OK, r.Data); err != nil {
-		return fmt.Errorf("update report row: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, updateOne, job, r.Line, r.OK, r.Data)
+	return db.Wrap("update report row", err)
 }
 
 // removeRows removes at most limit rows of a job and reports how many.
 func removeRows(ctx context.Context, d *db.DB, job string, limit int) (int, error) {
 	n, err := d.Exec(ctx, deleteSome, job, limit)
-	if err != nil {
-		return 0, fmt.Errorf("remove report: %w", err)
-	}
-	return int(n), nil
+	return int(n), db.Wrap("remove report", err)
 }
 
 // Refused reads refused rows after a line, in the order of their lines.

@@ -2,8 +2,6 @@ package exchange
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -40,10 +38,7 @@ func insert(ctx context.Context, tx *db.Tx, o *Order) error {
 func find(ctx context.Context, q db.Querier, ws, id string) (*Order, error) {
 	o := &Order{Job: id, Workspace: ws}
 	err := q.QueryRow(ctx, findText, id, ws).Scan(&o.Kind, &o.About, &o.File, &o.settings, &o.counts, &o.CreatedAt)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	return o, db.Wrap("find order", err)
+	return db.Found(o, err, "find order")
 }
 
 // listOver reads the parameters of some ended orders of a workspace after one.
@@ -70,10 +65,7 @@ func list(ctx context.Context, q db.Querier, in Listing, below string, limit int
 func oldest(row db.Row) (string, error) {
 	var id string
 	err := row.Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return id, db.Wrap("find what is old", err)
+	return db.Found(id, err, "find what is old")
 }
 
 func updateCounts(ctx context.Context, tx *db.Tx, id, counts string) error {

@@ -2,7 +2,6 @@ package file
 
 import (
 	"context"
-	"database/sql"
 	"encoding/binary"
 	"errors"
 
@@ -82,10 +81,7 @@ func Update(ctx context.Context, tx *db.Tx, f *File) error {
 func Find(ctx context.Context, q db.Querier, id string) (*File, error) {
 	f := &File{ID: id}
 	err := q.QueryRow(ctx, findFileText, id).Scan(&f.Workspace, &f.Kind, &f.Job, &f.Bytes, &f.SHA256, &f.At)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	return f, db.Wrap("find file", err)
+	return db.Found(f, err, "find file")
 }
 
 // Oldest is the file of a kind that has waited longest, "" when none is older
@@ -93,10 +89,7 @@ func Find(ctx context.Context, q db.Querier, id string) (*File, error) {
 func Oldest(ctx context.Context, q db.Querier, kind string, before int64) (string, error) {
 	var id string
 	err := q.QueryRow(ctx, oldestFileText, kind, before).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return id, db.Wrap("find old file", err)
+	return db.Found(id, err, "find old file")
 }
 
 // AddPiece stores a compressed piece of a file.
@@ -109,10 +102,7 @@ func AddPiece(ctx context.Context, tx *db.Tx, id string, n int64, data []byte) e
 func readPiece(ctx context.Context, q db.Querier, id string, n int64) ([]byte, error) {
 	var data []byte
 	err := q.QueryRow(ctx, readPieceText, id, n).Scan(&data)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	return data, db.Wrap("read piece", err)
+	return db.Found(data, err, "read piece")
 }
 
 // pieceSizes are how large the pieces of a file are when they are unpacked: the

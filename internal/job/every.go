@@ -85,20 +85,12 @@ func lastSlot(ctx context.Context, q db.Querier, kind string) (int64, error) {
 func takeSlot(ctx context.Context, tx *db.Tx, kind string, slot int64) (bool, error) {
 	n, err := tx.Exec(ctx, `INSERT INTO job_slots(kind, slot) VALUES ($1, $2)
 		ON CONFLICT (kind) DO UPDATE SET slot = excluded.slot WHERE job_slots.slot < excluded.slot`, kind, slot)
-	if err != nil {
-		return false, fmt.Errorf("take slot: %w", err)
-	}
-	return n > 0, nil
+	return n > 0, db.Wrap("take slot", err)
 }
 
 // unfinished reports whether the newest periodic job of a kind is still to do.
 func unfinished(ctx context.Context, q db.Querier, e Every) (bool, error) {
 	var due *int64
 	err := q.QueryRow(ctx, `SELECT due_at FROM jobs WHERE ws = $1 AND kind = $2 ORDER BY nid DESC LIMIT 1`, e.Workspace, e.Kind).Scan(&due)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	} else if err != nil {
-		return false, fmt.Errorf("find periodic job: %w", err)
-	}
-	return due != nil, nil
+	return db.Found(due != nil, err, "find periodic job")
 }

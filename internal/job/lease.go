@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
@@ -51,12 +50,7 @@ func claimDue(ctx context.Context, tx *db.Tx, dialect db.Dialect, c claim) (*row
 	r := &row{}
 	err := found.Scan(&r.nid, &r.id, &r.ws, &r.kind, &r.payload, &r.state, &r.attempts, &r.max, &r.cancel,
 		&r.createdBy, &r.caller, &r.requestID, &r.progress.Done, &r.progress.Total, &r.progress.Note)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	} else if err != nil {
-		return nil, fmt.Errorf("claim job: %w", err)
-	}
-	return r, nil
+	return db.Found(r, err, "claim job")
 }
 
 // turnPostgres is the lock of who claims. It is held until the claim is stored,
@@ -71,10 +65,8 @@ func takeTurn(ctx context.Context, tx *db.Tx, dialect db.Dialect) error {
 	if dialect != db.Postgres {
 		return nil
 	}
-	if _, err := tx.Exec(ctx, turnPostgres, turnLock); err != nil {
-		return fmt.Errorf("wait for the turn to claim: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, turnPostgres, turnLock)
+	return db.Wrap("wait for the turn to claim", err)
 }
 
 // held names a job and the claim on it.
@@ -164,8 +156,5 @@ func lost(doing string, err error) error {
 // releaseAll ends the leases of the jobs of a kind that run.
 func releaseAll(ctx context.Context, q db.Querier, kind string, now int64) error {
 	_, err := q.Exec(ctx, `UPDATE jobs SET due_at = $2 WHERE kind = $1 AND due_at > $2 AND status = 'running'`, kind, now)
-	if err != nil {
-		return fmt.Errorf("release jobs: %w", err)
-	}
-	return nil
+	return db.Wrap("release jobs", err)
 }

@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -332,10 +331,5 @@ const pending = `SELECT nid FROM jobs WHERE ws = $1 AND kind = $2 AND due_at IS 
 
 // Pending reports whether a job of a kind is waiting or running in a workspace.
 func (s *Service) Pending(ctx context.Context, ws, kind string) (bool, error) {
-	var nid int64
-	err := s.cfg.DB.QueryRow(ctx, pending, ws, kind).Scan(&nid)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, db.Wrap("look for a job", err)
+	return db.Exists(s.cfg.DB.QueryRow(ctx, pending, ws, kind), "look for a job")
 }

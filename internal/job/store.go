@@ -115,19 +115,13 @@ func insert(ctx context.Context, tx *db.Tx, r *row) (bool, error) {
 	n, err := tx.Exec(ctx, `INSERT INTO jobs(nid, id, ws, kind, dedupe, status, payload, max_attempts, due_at, created_by, caller, request_id, created_at, about)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (ws, kind, dedupe) WHERE dedupe IS NOT NULL DO NOTHING`,
 		r.nid, r.id, r.ws, r.kind, r.dedupe, r.status, r.payload, r.max, r.due, r.createdBy, r.caller, r.requestID, r.created, r.about)
-	if err != nil {
-		return false, fmt.Errorf("insert job: %w", err)
-	}
-	return n > 0, nil
+	return n > 0, db.Wrap("insert job", err)
 }
 
 func findByKey(ctx context.Context, q db.Querier, ws, kind, key string) (string, error) {
 	var id string
 	err := q.QueryRow(ctx, `SELECT id FROM jobs WHERE ws = $1 AND kind = $2 AND dedupe = $3`, ws, kind, key).Scan(&id)
-	if err != nil {
-		return "", fmt.Errorf("find job by key: %w", err)
-	}
-	return id, nil
+	return id, db.Wrap("find job by key", err)
 }
 
 // find reads a job. A foreign one is missing.
@@ -231,8 +225,5 @@ func requestCancel(ctx context.Context, tx *db.Tx, nid, now int64) (s Status, re
 func expire(ctx context.Context, q db.Querier, before int64, limit int) (int, error) {
 	n, err := q.Exec(ctx, `DELETE FROM jobs WHERE nid IN
 		(SELECT nid FROM jobs WHERE finished_at < $1 ORDER BY finished_at LIMIT $2)`, before, limit)
-	if err != nil {
-		return 0, fmt.Errorf("expire jobs: %w", err)
-	}
-	return int(n), nil
+	return int(n), db.Wrap("expire jobs", err)
 }

@@ -28,27 +28,18 @@ func insert(ctx context.Context, tx *db.Tx, n name, at int64, sealed []byte) (bo
 	rows, err := tx.Exec(ctx,
 		`INSERT INTO idem(ws, key_hash, request_hash, at, answer) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
 		n.ws, n.key[:], n.request[:], at, sealed)
-	if err != nil {
-		return false, fmt.Errorf("insert idempotency key: %w", err)
-	}
-	return rows > 0, nil
+	return rows > 0, db.Wrap("insert idempotency key", err)
 }
 
 func update(ctx context.Context, tx *db.Tx, n name, sealed []byte) error {
 	err := tx.Send(ctx, `UPDATE idem SET answer = $3 WHERE ws = $1 AND key_hash = $2`, n.ws, n.key[:], sealed)
-	if err != nil {
-		return fmt.Errorf("store answer: %w", err)
-	}
-	return nil
+	return db.Wrap("store answer", err)
 }
 
 func remove(ctx context.Context, q db.Querier, before int64, limit int) (int, error) {
 	n, err := q.Exec(ctx, `DELETE FROM idem WHERE at < $1 AND (ws, key_hash) IN
 		(SELECT ws, key_hash FROM idem WHERE at < $1 ORDER BY at LIMIT $2)`, before, limit)
-	if err != nil {
-		return 0, fmt.Errorf("expire idempotency keys: %w", err)
-	}
-	return int(n), nil
+	return int(n), db.Wrap("expire idempotency keys", err)
 }
 
 // blank replaces a forgotten answer. It opens to nothing.

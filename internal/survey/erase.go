@@ -2,7 +2,6 @@ package survey
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -31,8 +30,5 @@ func (l *lists) Erase(ctx context.Context, tx *db.Tx, ws, did string) (int64, er
 // second call finds none.
 func eraseListed(ctx context.Context, tx *db.Tx, ws, household string, now time.Time) (int64, error) {
 	n, err := tx.Exec(ctx, blankLists, ws, household, now.UnixMilli())
-	if err != nil {
-		return 0, fmt.Errorf("blank household: %w", err)
-	}
-	return n, nil
+	return n, db.Wrap("blank household", err)
 }

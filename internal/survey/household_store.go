@@ -2,8 +2,6 @@ package survey
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -87,12 +85,7 @@ func (h *Household) scan(row db.Row) error {
 func findHousehold(ctx context.Context, q db.Querier, survey int64, id string) (*Household, error) {
 	h := new(Household)
 	err := h.scan(q.QueryRow(ctx, selectHousehold, survey, id))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	} else if err != nil {
-		return nil, fmt.Errorf("find household: %w", err)
-	}
-	return h, nil
+	return db.Found(h, err, "find household")
 }
 
 // findListed is findHousehold with the fault HOUSEHOLD_NOT_LISTED.
@@ -171,10 +164,7 @@ func (l *lists) upsert(ctx context.Context, tx *db.Tx, survey int64, round int, 
 	} else {
 		_, err = tx.Exec(ctx, upsertManySQLite, survey, string(text), now, round)
 	}
-	if err != nil {
-		return fmt.Errorf("store households: %w", err)
-	}
-	return nil
+	return db.Wrap("store households", err)
 }
 
 func removeHouseholds(ctx context.Context, tx *db.Tx, survey int64) (int64, error) {
@@ -182,10 +172,7 @@ func removeHouseholds(ctx context.Context, tx *db.Tx, survey int64) (int64, erro
 		return 0, fmt.Errorf("remove outcomes: %w", err)
 	}
 	n, err := tx.Exec(ctx, removeSome, survey, removeChunk)
-	if err != nil {
-		return 0, fmt.Errorf("remove households: %w", err)
-	}
-	return n, nil
+	return n, db.Wrap("remove households", err)
 }
 
 // anyNamed reports whether a household of the list names its collector.

@@ -82,10 +82,7 @@ type change struct{ action, reason string }
 func insert(ctx context.Context, tx *db.Tx, r *Row, v *Survey, ch change) (bool, error) {
 	n, err := tx.Exec(ctx, insertSurvey, r.NID, r.Workspace, r.SurveyID, v.ProjectID, v.Stage, v.TemplateID, string(v.Status), v.Revision,
 		v.Created.UnixMilli(), ch.action, v.UpdatedBy, web.RequestID(ctx), ch.reason, string(r.Body))
-	if err != nil {
-		return false, fmt.Errorf("insert survey: %w", err)
-	}
-	return n > 0, nil
+	return n > 0, db.Wrap("insert survey", err)
 }
 
 // update stores the revision after old; false when another change was first.
@@ -99,10 +96,7 @@ func update(ctx context.Context, tx *db.Tx, old *Row, v *Survey, st step) (bool,
 	}
 	n, err = tx.Exec(ctx, updateSurvey, old.NID, old.Revision, v.ProjectID, v.Stage, v.TemplateID, string(v.Status), v.Updated.UnixMilli(),
 		st.action, v.UpdatedBy, web.RequestID(ctx), st.reason, string(st.body))
-	if err != nil {
-		return false, fmt.Errorf("update survey: %w", err)
-	}
-	return n > 0, nil
+	return n > 0, db.Wrap("update survey", err)
 }
 
 // touch locks a campaign and returns its status and revision.
@@ -149,10 +143,8 @@ func remove(ctx context.Context, tx *db.Tx, r *Row) error {
 	if _, err := tx.Exec(ctx, removeDays, r.NID); err != nil {
 		return fmt.Errorf("remove days: %w", err)
 	}
-	if _, err := tx.Exec(ctx, removeLengths, r.NID); err != nil {
-		return fmt.Errorf("remove lengths: %w", err)
-	}
-	return nil
+	_, err = tx.Exec(ctx, removeLengths, r.NID)
+	return db.Wrap("remove lengths", err)
 }
 
 const (
@@ -187,10 +179,7 @@ func (c *counters) count(ctx context.Context, tx *db.Tx, survey int64, d *Delta)
 	}
 	err := tx.Send(ctx, addCounts, survey, d.Round, d.Stratum, groupCode(d.Group), tx.Shard(), d.listed, d.Contacted, d.Refused, d.Unreachable,
 		d.Completed, d.Partial, d.Verified, d.Rejected, d.Flagged, d.Ineligible)
-	if err != nil {
-		return fmt.Errorf("count: %w", err)
-	}
-	return nil
+	return db.Wrap("count", err)
 }
 
 // cell is the sums of one stratum and group.

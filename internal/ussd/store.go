@@ -2,9 +2,6 @@ package ussd
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -22,22 +19,14 @@ type row struct {
 func find(ctx context.Context, q db.Querier, id string) (*row, error) {
 	r := &row{id: id}
 	err := q.QueryRow(ctx, `SELECT step, expires_at, state FROM ussd_sessions WHERE id = $1`, id).Scan(&r.step, &r.expires, &r.state)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	} else if err != nil {
-		return nil, fmt.Errorf("find session: %w", err)
-	}
-	return r, nil
+	return db.Found(r, err, "find session")
 }
 
 // insert stores a new session. It reports false when there is one already.
 func insert(ctx context.Context, tx *db.Tx, r *row) (bool, error) {
 	n, err := tx.Exec(ctx, `INSERT INTO ussd_sessions(id, step, expires_at, state) VALUES ($1, 1, $2, $3) ON CONFLICT DO NOTHING`,
 		r.id, r.expires, r.state)
-	if err != nil {
-		return false, fmt.Errorf("insert session: %w", err)
-	}
-	return n == 1, nil
+	return n == 1, db.Wrap("insert session", err)
 }
 
 // Only on SQLite, where it saves a first dial the look for a draft; PostgreSQL
@@ -51,10 +40,7 @@ const insertPlainSQLite = `INSERT OR IGNORE INTO ussd_sessions(id, step, expires
 // when there is one.
 func insertPlain(ctx context.Context, tx *db.Tx, r *row, phone string, now int64) (bool, error) {
 	n, err := tx.Exec(ctx, insertPlainSQLite, r.id, r.expires, r.state, phone, now)
-	if err != nil {
-		return false, fmt.Errorf("insert session: %w", err)
-	}
-	return n == 1, nil
+	return n == 1, db.Wrap("insert session", err)
 }
 
 // update stores the next step of a session. It reports false when another
@@ -62,10 +48,7 @@ func insertPlain(ctx context.Context, tx *db.Tx, r *row, phone string, now int64
 func update(ctx context.Context, tx *db.Tx, r *row) (bool, error) {
 	n, err := tx.Exec(ctx, `UPDATE ussd_sessions SET step = step + 1, expires_at = $3, state = $4 WHERE id = $1 AND step = $2`,
 		r.id, r.step, r.expires, r.state)
-	if err != nil {
-		return false, fmt.Errorf("update session: %w", err)
-	}
-	return n == 1, nil
+	return n == 1, db.Wrap("update session", err)
 }
 
 // within lists the sessions whose ids lie after one and before another.
@@ -92,64 +75,42 @@ func scanRows(rows db.Rows, err error) ([]*row, error) {
 // it has.
 func remove(ctx context.Context, tx *db.Tx, r *row) (bool, error) {
 	n, err := tx.Exec(ctx, `DELETE FROM ussd_sessions WHERE id = $1 AND step = $2`, r.id, r.step)
-	if err != nil {
-		return false, fmt.Errorf("remove session: %w", err)
-	}
-	return n == 1, nil
+	return n == 1, db.Wrap("remove session", err)
 }
 
 // expireNow ends a session that a gateway says is over.
 func expireNow(ctx context.Context, tx *db.Tx, id string, now int64) error {
-	if err := tx.Send(ctx, `UPDATE ussd_sessions SET expires_at = $2 WHERE id = $1 AND expires_at > $2`, id, now); err != nil {
-		return fmt.Errorf("end session: %w", err)
-	}
-	return nil
+	err := tx.Send(ctx, `UPDATE ussd_sessions SET expires_at = $2 WHERE id = $1 AND expires_at > $2`, id, now)
+	return db.Wrap("end session", err)
 }
 
 func findDraft(ctx context.Context, q db.Querier, phone string, now int64) ([]byte, error) {
 	var state []byte
 	err := q.QueryRow(ctx, `SELECT state FROM ussd_drafts WHERE phone = $1 AND expires_at > $2`, phone, now).Scan(&state)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	} else if err != nil {
-		return nil, fmt.Errorf("find draft: %w", err)
-	}
-	return state, nil
+	return db.Found(state, err, "find draft")
 }
 
 func putDraft(ctx context.Context, tx *db.Tx, phone string, expires int64, state []byte) error {
 	err := tx.Send(ctx,
 		`INSERT INTO ussd_drafts(phone, expires_at, state) VALUES ($1, $2, $3)
 		 ON CONFLICT (phone) DO UPDATE SET expires_at = excluded.expires_at, state = excluded.state`, phone, expires, state)
-	if err != nil {
-		return fmt.Errorf("keep draft: %w", err)
-	}
-	return nil
+	return db.Wrap("keep draft", err)
 }
 
 func removeDraft(ctx context.Context, tx *db.Tx, phone string) (int64, error) {
 	n, err := tx.Exec(ctx, `DELETE FROM ussd_drafts WHERE phone = $1`, phone)
-	if err != nil {
-		return 0, fmt.Errorf("remove draft: %w", err)
-	}
-	return n, nil
+	return n, db.Wrap("remove draft", err)
 }
 
 func removeCalls(ctx context.Context, tx *db.Tx, phone string) (int64, error) {
 	n, err := tx.Exec(ctx, `DELETE FROM ussd_calls WHERE phone = $1`, phone)
-	if err != nil {
-		return 0, fmt.Errorf("remove ends of sessions: %w", err)
-	}
-	return n, nil
+	return n, db.Wrap("remove ends of sessions", err)
 }
 
 func expireDrafts(ctx context.Context, q db.Querier, now int64, limit int) (int64, error) {
 	n, err := q.Exec(ctx,
 		`DELETE FROM ussd_drafts WHERE phone IN (SELECT phone FROM ussd_drafts WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)`, now, limit)
-	if err != nil {
-		return 0, fmt.Errorf("expire drafts: %w", err)
-	}
-	return n, nil
+	return n, db.Wrap("expire drafts", err)
 }
 
 // putCall keeps what a gateway says about a session that is over. The newest
@@ -161,10 +122,7 @@ func putCall(ctx context.Context, tx *db.Tx, e *wire.Event, now time.Time) error
 		 ON CONFLICT (session_id, phone, gateway) DO UPDATE SET status = excluded.status, cost = excluded.cost, network = excluded.network,
 		 error = excluded.error, duration_ms = excluded.duration_ms, hops = excluded.hops, at = excluded.at`,
 		e.SessionID, e.Phone, e.Gateway, e.Status, e.Cost, e.Network, e.Error, e.Duration.Milliseconds(), e.Hops, now.UnixMilli())
-	if err != nil {
-		return fmt.Errorf("keep end of session: %w", err)
-	}
-	return nil
+	return db.Wrap("keep end of session", err)
 }
 
 func callsOf(ctx context.Context, q db.Querier, id string, limit int) ([]Ended, error) {
@@ -182,8 +140,5 @@ func expireCalls(ctx context.Context, q db.Querier, before int64, limit int) (in
 	n, err := q.Exec(ctx,
 		`DELETE FROM ussd_calls WHERE (session_id, phone, gateway) IN
 		 (SELECT session_id, phone, gateway FROM ussd_calls WHERE at <= $1 ORDER BY at LIMIT $2)`, before, limit)
-	if err != nil {
-		return 0, fmt.Errorf("expire ends of sessions: %w", err)
-	}
-	return n, nil
+	return n, db.Wrap("expire ends of sessions", err)
 }

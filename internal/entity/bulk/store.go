@@ -2,8 +2,6 @@ package bulk
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
@@ -15,10 +13,7 @@ const findExternalText = `SELECT e.did FROM entity_externals x JOIN entities e O
 func findExternal(ctx context.Context, q db.Querier, ws, scheme, value string) (string, error) {
 	var id string
 	err := q.QueryRow(ctx, findExternalText, ws, value, scheme).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return id, db.Wrap("find external id", err)
+	return db.Found(id, err, "find external id")
 }
 
 const (

@@ -94,12 +94,7 @@ func one(from db.Row) (*row, error) {
 // elsewhere reports whether another workspace has a live claim of this kind for the
 // same serial number and days. Nobody learns which one.
 func (r *row) elsewhere(ctx context.Context, q db.Querier) (bool, error) {
-	var n int
-	err := q.QueryRow(ctx, selectElsewhere, r.nid).Scan(&n)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, db.Wrap("look for the serial number elsewhere", err)
+	return db.Exists(q.QueryRow(ctx, selectElsewhere, r.nid), "look for the serial number elsewhere")
 }
 
 // spellSerial normalises a serial number: it drops what people write in

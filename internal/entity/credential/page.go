@@ -3,10 +3,8 @@ package credential
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	_ "embed"
 	"encoding/base64"
-	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -128,10 +126,7 @@ func inWords(kind string) string {
 func nameOf(from db.Row) (string, error) {
 	var name string
 	err := from.Scan(&name)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return name, db.Wrap("read name", err)
+	return db.Found(name, err, "read name")
 }
 
 // signed reports whether the reasons against a document concern only its state.

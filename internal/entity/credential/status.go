@@ -198,10 +198,7 @@ func (s *Service) Status(ctx context.Context, p vc.StatusPlace) (set, known bool
 func Standing(ctx context.Context, q db.Querier, claim int64) (string, error) {
 	var id string
 	err := q.QueryRow(ctx, selectStanding, claim).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return id, db.Wrap("find credential of a claim", err)
+	return db.Found(id, err, "find credential of a claim")
 }
 
 // dispute changes a credential whose claim is disputed. It changes the bits first, so

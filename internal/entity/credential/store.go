@@ -112,21 +112,13 @@ func one(from db.Row) (*row, error) {
 func IssuerOf(ctx context.Context, q db.Querier, credential int64) (int64, error) {
 	var issuer int64
 	err := q.QueryRow(ctx, selectIssuer, credential).Scan(&issuer)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
-	return issuer, db.Wrap("find issuer of a credential", err)
+	return db.Found(issuer, err, "find issuer of a credential")
 }
 
 // HasIssued reports whether an oracle, given by number, has issued a credential of a
 // project.
 func HasIssued(ctx context.Context, q db.Querier, ws, project string, oracle int64) (bool, error) {
-	var one int
-	err := q.QueryRow(ctx, selectOneOf, ws, project, oracle).Scan(&one)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, db.Wrap("find credential of an issuer", err)
+	return db.Exists(q.QueryRow(ctx, selectOneOf, ws, project, oracle), "find credential of an issuer")
 }
 
 // Erase removes the DID of an erased person from the credentials about them. The

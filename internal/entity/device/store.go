@@ -68,10 +68,8 @@ func alive(ctx context.Context, q db.Querier, ws string, device int64) (bool, er
 }
 
 func putStatus(ctx context.Context, q db.Querier, device int64, s *status) error {
-	if _, err := q.Exec(ctx, updateStatus, device, temperature(s.battery), s.signal, s.lastSync); err != nil {
-		return fmt.Errorf("store status: %w", err)
-	}
-	return nil
+	_, err := q.Exec(ctx, updateStatus, device, temperature(s.battery), s.signal, s.lastSync)
+	return db.Wrap("store status", err)
 }
 
 func findStatus(ctx context.Context, q db.Querier, device int64) (status, error) {

@@ -2,7 +2,6 @@ package device
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
@@ -34,10 +33,7 @@ func insertRows(ctx context.Context, q db.Querier, device int64, rows []row) (in
 		args = append(args, r.at, temperature(r.temp), r.data)
 	}
 	n, err := q.Exec(ctx, insertMany, args...)
-	if err != nil {
-		return 0, fmt.Errorf("insert readings: %w", err)
-	}
-	return int(n), nil
+	return int(n), db.Wrap("insert readings", err)
 }
 
 // temperature returns the value for a column that may be empty.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
@@ -113,12 +112,7 @@ func nextDay(ctx context.Context, q db.Querier, device, from int64) (int64, erro
 // twinByNumber reads a twin; nil when there is none.
 func twinByNumber(ctx context.Context, q db.Querier, nid int64) (*entity.Row, error) {
 	r, err := scanTwin(q.QueryRow(ctx, selectTwin, nid))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	} else if err != nil {
-		return nil, fmt.Errorf("find device: %w", err)
-	}
-	return r, nil
+	return db.Found(r, err, "find device")
 }
 
 // usageMark is where a list of days continues.

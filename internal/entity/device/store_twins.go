@@ -3,8 +3,6 @@ package device
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
@@ -112,12 +110,7 @@ func typesOf(ctx context.Context, q db.Querier, ws string, dids []string) (map[s
 // bySerial finds the twin with a serial number; nil when there is none.
 func bySerial(ctx context.Context, q db.Querier, ws, serial string) (*entity.Row, error) {
 	r, err := scanTwin(q.QueryRow(ctx, selectSerial, ws, serial))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	} else if err != nil {
-		return nil, fmt.Errorf("find serial: %w", err)
-	}
-	return r, nil
+	return db.Found(r, err, "find serial")
 }
 
 // link is a relationship to a household.

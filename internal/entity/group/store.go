@@ -20,10 +20,7 @@ func insert(ctx context.Context, tx *db.Tx, ws string, grp int64, m *Member) (bo
 	n, err := tx.Exec(ctx,
 		`INSERT INTO group_members(ws, member, grp, added_at, added_by) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
 		ws, m.Member, grp, m.AddedAt.UnixMilli(), m.AddedBy)
-	if err != nil {
-		return false, fmt.Errorf("insert member: %w", err)
-	}
-	return n > 0, nil
+	return n > 0, db.Wrap("insert member", err)
 }
 
 // find fills in the rest of a member; false when it is not one.
@@ -52,10 +49,7 @@ func find(ctx context.Context, q db.Querier, r *entity.Row, m *Member) (bool, er
 // remove takes a member out; false when it was none.
 func remove(ctx context.Context, tx *db.Tx, ws, member string, grp int64) (bool, error) {
 	n, err := tx.Exec(ctx, `DELETE FROM group_members WHERE ws = $1 AND member = $2 AND grp = $3`, ws, member, grp)
-	if err != nil {
-		return false, fmt.Errorf("remove member: %w", err)
-	}
-	return n > 0, nil
+	return n > 0, db.Wrap("remove member", err)
 }
 
 // tally identifies a stored count.
@@ -84,10 +78,8 @@ func unbump(ctx context.Context, tx *db.Tx, t tally) error {
 	if n, err := bump(ctx, tx, t, -1); err != nil || n > 0 {
 		return err
 	}
-	if _, err := tx.Exec(ctx, dropCount, t.ws, t.kind, t.did); err != nil {
-		return fmt.Errorf("count members: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, dropCount, t.ws, t.kind, t.did)
+	return db.Wrap("count members", err)
 }
 
 const listMembersSQL = `SELECT member, added_at, added_by FROM group_members WHERE grp = $1 AND member > $2 ORDER BY member LIMIT $3`
@@ -190,10 +182,5 @@ const findParentSQL = `SELECT e.nid, e.did, e.domain_type, e.status FROM relatio
 func findParent(ctx context.Context, q db.Querier, nid int64) (*parent, error) {
 	var p parent
 	err := q.QueryRow(ctx, findParentSQL, nid, time.Now().UnixMilli()).Scan(&p.nid, &p.did, &p.kind, &p.status)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	} else if err != nil {
-		return nil, fmt.Errorf("find what a group is part of: %w", err)
-	}
-	return &p, nil
+	return db.Found(&p, err, "find what a group is part of")
 }

@@ -2,8 +2,6 @@ package group
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -69,10 +67,7 @@ func vouch(ctx context.Context, tx *db.Tx, who speaker, v voucher) error {
 		ON CONFLICT (ws, did, key) DO UPDATE SET scopes = excluded.scopes, added_by = excluded.added_by, added_at = excluded.added_at, refused = excluded.refused,
 			proven = CASE entity_keys.proven WHEN 1 THEN 1 ELSE excluded.proven END`,
 		who.ws, who.did, who.key, string(scopes), v.by, v.at, refused, proven)
-	if err != nil {
-		return fmt.Errorf("vouch for key: %w", err)
-	}
-	return nil
+	return db.Wrap("vouch for key", err)
 }
 
 // findVoucher returns what is known about a key of a DID; the zero voucher for
@@ -80,12 +75,7 @@ func vouch(ctx context.Context, tx *db.Tx, who speaker, v voucher) error {
 func findVoucher(ctx context.Context, q db.Querier, who speaker) (voucher, error) {
 	v, err := scanVoucher(q.QueryRow(ctx, `SELECT scopes, added_by, added_at, refused FROM entity_keys WHERE ws = $1 AND did = $2 AND key = $3`,
 		who.ws, who.did, who.key).Scan)
-	if errors.Is(err, sql.ErrNoRows) {
-		return voucher{}, nil
-	} else if err != nil {
-		return voucher{}, fmt.Errorf("find key of twin: %w", err)
-	}
-	return v, nil
+	return db.Found(v, err, "find key of twin")
 }
 
 // scanVoucher reads scopes, added_by, added_at and refused after other columns.
@@ -104,20 +94,15 @@ func scanVoucher(scan func(...any) error, before ...any) (v voucher, err error) 
 
 // dropKeys forgets the keys of a DID.
 func dropKeys(ctx context.Context, tx *db.Tx, ws, id string) error {
-	if _, err := tx.Exec(ctx, `DELETE FROM entity_keys WHERE ws = $1 AND did = $2`, ws, id); err != nil {
-		return fmt.Errorf("drop keys of twin: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, `DELETE FROM entity_keys WHERE ws = $1 AND did = $2`, ws, id)
+	return db.Wrap("drop keys of twin", err)
 }
 
 // endKey records that a key was taken from a DID. Its earlier signatures remain
 // attributed to it.
 func endKey(ctx context.Context, tx *db.Tx, who speaker) error {
 	_, err := tx.Exec(ctx, `UPDATE entity_keys SET refused = 2, scopes = '[]' WHERE ws = $1 AND did = $2 AND key = $3`, who.ws, who.did, who.key)
-	if err != nil {
-		return fmt.Errorf("end key of twin: %w", err)
-	}
-	return nil
+	return db.Wrap("end key of twin", err)
 }
 
 // listSpeakers lists the keys of a DID, including those that no longer speak

@@ -65,10 +65,8 @@ func lock(ctx context.Context, tx *db.Tx, ws, did string, now int64) (head, erro
 }
 
 func (h head) save(ctx context.Context, tx *db.Tx, ws, did string) error {
-	if _, err := tx.Exec(ctx, updateProtocol, ws, did, h.version, h.class, h.domain, h.open, h.versions); err != nil {
-		return fmt.Errorf("update protocol: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, updateProtocol, ws, did, h.version, h.class, h.domain, h.open, h.versions)
+	return db.Wrap("update protocol", err)
 }
 
 func count(ctx context.Context, q db.Querier, ws string, most int) (n int, err error) {
@@ -102,10 +100,7 @@ func insert(ctx context.Context, tx *db.Tx, nid int64, e edition) (bool, error) 
 func addVersion(ctx context.Context, tx *db.Tx, e edition) (bool, error) {
 	r := e.r
 	n, err := tx.Exec(ctx, insertVersion, e.ws, r.DID, r.Version, string(r.Status), r.Revision, r.Created.UnixMilli(), r.Updated.UnixMilli(), string(e.body))
-	if err != nil {
-		return false, fmt.Errorf("insert protocol version: %w", err)
-	}
-	return n > 0, nil
+	return n > 0, db.Wrap("insert protocol version", err)
 }
 
 // update stores a version over the previous revision; false when that is no
@@ -113,28 +108,20 @@ func addVersion(ctx context.Context, tx *db.Tx, e edition) (bool, error) {
 func update(ctx context.Context, tx *db.Tx, e edition) (bool, error) {
 	r := e.r
 	n, err := tx.Exec(ctx, updateVersion, e.ws, r.DID, r.Version, string(r.Status), r.Updated.UnixMilli(), string(e.body), r.Revision-1)
-	if err != nil {
-		return false, fmt.Errorf("update protocol version: %w", err)
-	}
-	return n > 0, nil
+	return n > 0, db.Wrap("update protocol version", err)
 }
 
 // removeDraft removes a version unless it has changed since it was read; then
 // it returns false.
 func removeDraft(ctx context.Context, tx *db.Tx, ws string, r *Record) (bool, error) {
 	n, err := tx.Exec(ctx, deleteDraft, ws, r.DID, r.Version, r.Revision)
-	if err != nil {
-		return false, fmt.Errorf("delete protocol version: %w", err)
-	}
-	return n > 0, nil
+	return n > 0, db.Wrap("delete protocol version", err)
 }
 
 // remove removes a protocol that has no version left.
 func remove(ctx context.Context, tx *db.Tx, ws, did string) error {
-	if _, err := tx.Exec(ctx, deleteOne, ws, did); err != nil {
-		return fmt.Errorf("delete protocol: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, deleteOne, ws, did)
+	return db.Wrap("delete protocol", err)
 }
 
 // find reads a version. The fault is PROTOCOL_NOT_FOUND.

@@ -229,10 +229,7 @@ const deliveriesContract = 112
 // how many.
 func removeDeliveries(ctx context.Context, q db.Querier, r ref, limit int) (int, error) {
 	n, err := q.Exec(ctx, deleteSome, r.id, limit)
-	if err != nil {
-		return 0, fmt.Errorf("remove deliveries: %w", err)
-	}
-	return int(n), nil
+	return int(n), db.Wrap("remove deliveries", err)
 }
 
 // removeExpired removes deliveries that ended before a time: whole weeks, and at most limit of

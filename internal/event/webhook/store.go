@@ -51,10 +51,7 @@ func insert(ctx context.Context, q db.Querier, h *hook) error {
 	}
 	_, err = q.Exec(ctx, insertHook, h.nid, h.ws, h.ID, h.URL, string(types), h.Description, h.Active, h.secret,
 		h.CreatedAt.UnixMilli(), h.seen, false, h.Filter)
-	if err != nil {
-		return fmt.Errorf("insert webhook: %w", err)
-	}
-	return nil
+	return db.Wrap("insert webhook", err)
 }
 
 // update stores h over the revision it was read at, and raises it. Positions
@@ -179,10 +176,8 @@ func scanRefs(rows db.Rows, err error) (refs []ref, last int64, _ error) {
 
 // remove removes the row of a deleted webhook.
 func remove(ctx context.Context, q db.Querier, r ref) error {
-	if _, err := q.Exec(ctx, deleteHook, r.ws, r.id); err != nil {
-		return fmt.Errorf("remove webhook: %w", err)
-	}
-	return nil
+	_, err := q.Exec(ctx, deleteHook, r.ws, r.id)
+	return db.Wrap("remove webhook", err)
 }
 
 // The position of a webhook moves only from where it was read, so of two
@@ -197,19 +192,14 @@ const (
 
 // jump puts the position at a number, for a webhook that is switched on.
 func jump(ctx context.Context, q db.Querier, h *hook, seq int64) error {
-	if _, err := q.Exec(ctx, jumpSeen, h.ws, h.ID, seq); err != nil {
-		return fmt.Errorf("move webhook: %w", err)
-	}
-	return nil
+	_, err := q.Exec(ctx, jumpSeen, h.ws, h.ID, seq)
+	return db.Wrap("move webhook", err)
 }
 
 // startReplay sets the range to send again; false when one is under way.
 func startReplay(ctx context.Context, q db.Querier, h *hook, from, to int64) (bool, error) {
 	n, err := q.Exec(ctx, beginReplay, h.ws, h.ID, from, to)
-	if err != nil {
-		return false, fmt.Errorf("start replay: %w", err)
-	}
-	return n > 0, nil
+	return n > 0, db.Wrap("start replay", err)
 }
 
 const (
@@ -240,10 +230,7 @@ func move(ctx context.Context, d *db.DB, s step) (bool, error) {
 		}
 		return insertDeliveries(ctx, tx, s)
 	})
-	if err != nil {
-		return false, fmt.Errorf("queue deliveries: %w", err)
-	}
-	return moved, nil
+	return moved, db.Wrap("queue deliveries", err)
 }
 
 func insertDeliveries(ctx context.Context, tx *db.Tx, s step) error {

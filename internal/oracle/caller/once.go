@@ -180,8 +180,5 @@ func spend(ctx context.Context, tx *db.Tx, g *ucan.Grant, bound []byte) (bool, e
 // Expire forgets at most limit uses of tokens that ended before a moment.
 func (s *Service) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
 	n, err := s.cfg.DB.Exec(ctx, expireUsed, before.UnixMilli(), limit)
-	if err != nil {
-		return 0, fmt.Errorf("forget used tokens: %w", err)
-	}
-	return int(n), nil
+	return int(n), db.Wrap("forget used tokens", err)
 }

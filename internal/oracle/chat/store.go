@@ -110,10 +110,7 @@ func Meet(ctx context.Context, tx *db.Tx, user string) error {
 func countOf(ctx context.Context, q db.Querier, user string) (int64, error) {
 	var n int64
 	err := q.QueryRow(ctx, countOfText, user).Scan(&n)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
-	return n, db.Wrap("count sessions", err)
+	return db.Found(n, err, "count sessions")
 }
 
 // Voice reports whether a DID has conversations. A key that speaks for the DID
@@ -189,10 +186,7 @@ func insertTrash(ctx context.Context, tx *db.Tx, nid, at int64) error {
 func oldestTrash(ctx context.Context, q db.Querier) (int64, error) {
 	var nid int64
 	err := q.QueryRow(ctx, oldestTrashText).Scan(&nid)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
-	return nid, db.Wrap("find removed session", err)
+	return db.Found(nid, err, "find removed session")
 }
 
 func shrinkMessages(ctx context.Context, tx *db.Tx, nid, limit int64) (int64, error) {
@@ -233,10 +227,7 @@ func eachMessage(ctx context.Context, q db.Querier, w window, each func(messageR
 func findAnswer(ctx context.Context, q db.Querier, user, session string, turn int64) (jsontext.Value, error) {
 	var body string
 	err := q.QueryRow(ctx, findAnswerText, user, session, turn).Scan(&body)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	return jsontext.Value(body), db.Wrap("find answer", err)
+	return db.Found(jsontext.Value(body), err, "find answer")
 }
 
 // Begun is a turn that has begun.
@@ -304,19 +295,13 @@ type fileRow struct {
 func keepFiles(ctx context.Context, tx *db.Tx, r fileRow) (int64, error) {
 	var nid int64
 	err := tx.QueryRow(ctx, keepFilesText, r.user, r.session, r.turn, r.text).Scan(&nid)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
-	return nid, db.Wrap("keep files", err)
+	return db.Found(nid, err, "keep files")
 }
 
 func findDeclared(ctx context.Context, q db.Querier, user, id string) ([]byte, error) {
 	var body string
 	err := q.QueryRow(ctx, findDeclaredText, user, id).Scan(&body)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	return []byte(body), db.Wrap("find declared tools", err)
+	return db.Found([]byte(body), err, "find declared tools")
 }
 
 // delegationRow is a delegation as stored.
@@ -334,10 +319,7 @@ func putDelegation(ctx context.Context, q db.Querier, r delegationRow) error {
 func findDelegation(ctx context.Context, q db.Querier, user string) (*delegationRow, error) {
 	r := &delegationRow{user: user}
 	err := q.QueryRow(ctx, findDelegationText, user).Scan(&r.sealed, &r.expires)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	return r, db.Wrap("find delegation", err)
+	return db.Found(r, err, "find delegation")
 }
 
 func removeDelegation(ctx context.Context, q db.Querier, user string) error {

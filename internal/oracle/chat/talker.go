@@ -2,8 +2,6 @@ package chat
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
@@ -70,12 +68,7 @@ const (
 
 // Talks reports whether a principal of a workspace has conversations.
 func Talks(ctx context.Context, q db.Querier, workspace, id string) (bool, error) {
-	var one int
-	err := q.QueryRow(ctx, talksText, workspace, id).Scan(&one)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, db.Wrap("look for conversations", err)
+	return db.Exists(q.QueryRow(ctx, talksText, workspace, id), "look for conversations")
 }
 
 // listUsers are the names under which a principal of a workspace talks.

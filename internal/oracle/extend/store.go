@@ -2,8 +2,6 @@ package extend
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -30,10 +28,7 @@ const (
 func findState(ctx context.Context, q db.Querier, s *shelf, name string) ([]byte, error) {
 	var value string
 	err := q.QueryRow(ctx, findStateText, s.plugin, s.user, s.session, name, s.state.now().UnixMilli()).Scan(&value)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	return []byte(value), db.Wrap("find state of a plugin", err)
+	return db.Found([]byte(value), err, "find state of a plugin")
 }
 
 // stateValue is a value to be stored; until is 0 when it does not end.
@@ -97,12 +92,7 @@ func readKept(ctx context.Context, q db.Querier, s *shelf) (*kept, error) {
 
 // isFull reports whether there is no room for a further value besides name.
 func isFull(ctx context.Context, q db.Querier, s *shelf, name string) (bool, error) {
-	var last string
-	err := q.QueryRow(ctx, lastStateText, s.plugin, s.user, s.session, name, plugin.MaxEntries-1).Scan(&last)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, db.Wrap("count state of a plugin", err)
+	return db.Exists(q.QueryRow(ctx, lastStateText, s.plugin, s.user, s.session, name, plugin.MaxEntries-1), "count state of a plugin")
 }
 
 func eraseState(ctx context.Context, tx *db.Tx, workspace, did string) error {

@@ -47,14 +47,7 @@ func (r *row) fields() []any {
 
 // anyServers reports whether any workspace has servers of its own.
 func anyServers(ctx context.Context, q db.Querier) (bool, error) {
-	var ws string
-	err := q.QueryRow(ctx, anyRow).Scan(&ws)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	} else if err != nil {
-		return false, fmt.Errorf("find MCP servers: %w", err)
-	}
-	return true, nil
+	return db.Exists(q.QueryRow(ctx, anyRow), "find MCP servers")
 }
 
 func find(ctx context.Context, q db.Querier, ws, name string) (*row, error) {
@@ -88,10 +81,7 @@ func count(ctx context.Context, q db.Querier, ws string) (n int, err error) {
 // decides.
 func put(ctx context.Context, tx *db.Tx, r *row) error {
 	err := tx.QueryRow(ctx, putRow, r.ws, r.name, r.url, r.description, r.headers, r.timeoutMS, r.updated).Scan(&r.revision, &r.created)
-	if err != nil {
-		return fmt.Errorf("store MCP server: %w", err)
-	}
-	return nil
+	return db.Wrap("store MCP server", err)
 }
 
 // remove takes a server away with all that was granted of it.
@@ -99,10 +89,8 @@ func remove(ctx context.Context, tx *db.Tx, ws, name string) error {
 	if _, err := tx.Exec(ctx, deleteRow, ws, name); err != nil {
 		return fmt.Errorf("remove MCP server: %w", err)
 	}
-	if _, err := tx.Exec(ctx, deleteGrants, ws, name); err != nil {
-		return fmt.Errorf("remove grants: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, deleteGrants, ws, name)
+	return db.Wrap("remove grants", err)
 }
 
 // grant is a tool that the oracle may use.
@@ -122,12 +110,7 @@ func scanGrant(g *grant, from db.Row) error {
 func findGrant(ctx context.Context, q db.Querier, ws, server, original string) (*grant, error) {
 	g := &grant{}
 	err := scanGrant(g, q.QueryRow(ctx, selectGrant, ws, server, original))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil //nolint:nilnil // none is an answer
-	} else if err != nil {
-		return nil, fmt.Errorf("find grant: %w", err)
-	}
-	return g, nil
+	return db.Found(g, err, "find grant")
 }
 
 // grants are those of a workspace by server and tool.
@@ -142,18 +125,13 @@ func grants(ctx context.Context, q db.Querier, ws string) (map[[2]string]grant, 
 }
 
 func storeGrant(ctx context.Context, tx *db.Tx, ws string, g *grant) error {
-	if _, err := tx.Exec(ctx, putGrant, ws, g.server, g.tool, g.hash, g.by, g.at.UnixMilli()); err != nil {
-		return fmt.Errorf("store grant: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, putGrant, ws, g.server, g.tool, g.hash, g.by, g.at.UnixMilli())
+	return db.Wrap("store grant", err)
 }
 
 func removeGrant(ctx context.Context, tx *db.Tx, ws, server, original string) (bool, error) {
 	n, err := tx.Exec(ctx, deleteGrant, ws, server, original)
-	if err != nil {
-		return false, fmt.Errorf("remove grant: %w", err)
-	}
-	return n > 0, nil
+	return n > 0, db.Wrap("remove grant", err)
 }
 
 // server is a stored one with its headers, which open reads.

@@ -137,12 +137,7 @@ func useEarlier(ctx context.Context, d *db.DB, a tool.Asker, hash string, now in
 
 // granted reports whether a tool may run without a question.
 func granted(ctx context.Context, d *db.DB, a tool.Asker, g tool.Grant, now int64) (bool, error) {
-	var one int
-	err := d.QueryRow(ctx, grantedText, a.User, g.Tool, a.Session, now, g.Hash).Scan(&one)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, db.Wrap("look for a grant", err)
+	return db.Exists(d.QueryRow(ctx, grantedText, a.User, g.Tool, a.Session, now, g.Hash), "look for a grant")
 }
 
 func grants(ctx context.Context, d *db.DB, user string, now int64) ([]tool.Grant, error) {

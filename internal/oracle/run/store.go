@@ -156,12 +156,7 @@ func findRun(ctx context.Context, q db.Querier, user, id string) (*runRow, error
 func findCurrent(ctx context.Context, q db.Querier, user, session string) (*Info, error) {
 	i := &Info{}
 	err := q.QueryRow(ctx, findCurrentText, user, session).Scan(&i.RunID, &i.Status, &i.RequestID, &i.Session, &i.Turn)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	} else if err != nil {
-		return nil, fmt.Errorf("find run of session: %w", err)
-	}
-	return i, nil
+	return db.Found(i, err, "find run of session")
 }
 
 // insertFrames stores a row of frames of a run, unless it is lost.
@@ -243,10 +238,7 @@ func takeOver(ctx context.Context, tx *db.Tx, h holder, to string) (bool, error)
 func nextOwner(ctx context.Context, q db.Querier, after string) (string, error) {
 	var owner string
 	err := q.QueryRow(ctx, nextOwnerText, after).Scan(&owner)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return owner, db.Wrap("find instance", err)
+	return db.Found(owner, err, "find instance")
 }
 
 // listLost lists runs at work of an instance.
@@ -268,10 +260,7 @@ func putBeat(ctx context.Context, q db.Querier, id string, at int64) error {
 func findBeat(ctx context.Context, q db.Querier, id string) (int64, error) {
 	var at int64
 	err := q.QueryRow(ctx, findBeatText, id).Scan(&at)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
-	return at, db.Wrap("find beat", err)
+	return db.Found(at, err, "find beat")
 }
 
 func removeBeats(ctx context.Context, q db.Querier, before int64) error {

@@ -41,10 +41,8 @@ func Replace(ctx context.Context, tx *db.Tx, on On, source string, f Flag) error
 	if err != nil {
 		return err
 	}
-	if err := tx.Send(ctx, upsertFlag, on.Response, f.Rule, f.Question, on.Survey, source, on.At, data); err != nil {
-		return fmt.Errorf("replace flag: %w", err)
-	}
-	return nil
+	err = tx.Send(ctx, upsertFlag, on.Response, f.Rule, f.Question, on.Survey, source, on.At, data)
+	return db.Wrap("replace flag", err)
 }
 
 func encode(f Flag) (string, error) {
@@ -66,10 +64,8 @@ func Read(ctx context.Context, data string) (Flag, error) {
 
 // Remove removes the flags of one source.
 func Remove(ctx context.Context, tx *db.Tx, response int64, source string) error {
-	if _, err := tx.Exec(ctx, deleteFlags, response, source); err != nil {
-		return fmt.Errorf("remove flags: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, deleteFlags, response, source)
+	return db.Wrap("remove flags", err)
 }
 
 // List lists the flags of a response as the caller of ctx sees them, at most 200.

@@ -36,10 +36,7 @@ const (
 // household was erased.
 func insert(ctx context.Context, tx *db.Tx, c *kept) (bool, error) {
 	n, err := tx.Exec(ctx, insertConflict, c.nid, c.ws, c.survey, c.response, c.responseID, c.sentID, c.household, c.code, c.sender, c.at, c.hash, c.sealed)
-	if err != nil {
-		return false, fmt.Errorf("insert conflict: %w", err)
-	}
-	return n > 0, nil
+	return n > 0, db.Wrap("insert conflict", err)
 }
 
 func scan(r db.Row) (*kept, error) {
@@ -63,12 +60,7 @@ func find(ctx context.Context, q db.Querier, survey, nid int64) (*kept, error) {
 // findSame reads the conflict of a content that was sent before; nil for none.
 func findSame(ctx context.Context, q db.Querier, response int64, hash []byte) (*kept, error) {
 	c, err := scan(q.QueryRow(ctx, selectSame, response, hash))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	} else if err != nil {
-		return nil, fmt.Errorf("find conflict: %w", err)
-	}
-	return c, nil
+	return db.Found(c, err, "find conflict")
 }
 
 // isFull says why no more contents of a sender are kept for a response; "" when
@@ -130,10 +122,7 @@ func listLate(ctx context.Context, q db.Querier, ws, template string) ([]string,
 // resolve ends a conflict; false when somebody else has.
 func resolve(ctx context.Context, tx *db.Tx, c *kept) (bool, error) {
 	n, err := tx.Exec(ctx, resolveConflict, c.nid, c.resolvedAt, c.resolvedBy, c.resolution, c.reason)
-	if err != nil {
-		return false, fmt.Errorf("resolve conflict: %w", err)
-	}
-	return n > 0, nil
+	return n > 0, db.Wrap("resolve conflict", err)
 }
 
 func isDestroyed(err error) bool { return errors.Is(err, vault.ErrDestroyed) }

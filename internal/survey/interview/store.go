@@ -63,10 +63,5 @@ func isFull(ctx context.Context, q db.Querier, ws, owner string) (bool, error) {
 
 // isSent reports whether the owner has sent a response with the id of the draft.
 func (r *stored) isSent(ctx context.Context, q db.Querier) (bool, error) {
-	var nid int64
-	err := q.QueryRow(ctx, selectSent, r.ws, r.id, r.owner).Scan(&nid)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, db.Wrap("look for the response of a draft", err)
+	return db.Exists(q.QueryRow(ctx, selectSent, r.ws, r.id, r.owner), "look for the response of a draft")
 }

@@ -42,12 +42,7 @@ const (
 func Find(ctx context.Context, q db.Querier, ws, hash string) (*File, error) {
 	f := &File{Workspace: ws, SHA256: hash}
 	err := q.QueryRow(ctx, selectFile, ws, hash).Scan(&f.id, &f.MediaType, &f.Bytes, &f.Sender, &f.At, &f.loose)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	} else if err != nil {
-		return nil, fmt.Errorf("find attachment: %w", err)
-	}
-	return f, nil
+	return db.Found(f, err, "find attachment")
 }
 
 // FindAll reads the records of files, by their hashes. Unknown ones are missing.
@@ -104,10 +99,8 @@ func within(row db.Row, most int, detail string) error {
 }
 
 func insertDrop(ctx context.Context, tx *db.Tx, id int64, ws string, at int64) error {
-	if _, err := tx.Exec(ctx, insertArriving, id, ws, at); err != nil {
-		return fmt.Errorf("note attachment: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, insertArriving, id, ws, at)
+	return db.Wrap("note attachment", err)
 }
 
 // finish turns a complete upload into an attachment. It returns false when
@@ -138,10 +131,8 @@ func finish(ctx context.Context, tx *db.Tx, f *File) (bool, error) {
 }
 
 func addPiece(ctx context.Context, tx *db.Tx, id, n int64, data []byte) error {
-	if _, err := tx.Exec(ctx, insertPiece, id, n, data); err != nil {
-		return fmt.Errorf("insert piece of attachment: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, insertPiece, id, n, data)
+	return db.Wrap("insert piece of attachment", err)
 }
 
 func findPiece(ctx context.Context, q db.Querier, id, n int64) ([]byte, error) {
@@ -154,18 +145,12 @@ func findPiece(ctx context.Context, q db.Querier, id, n int64) ([]byte, error) {
 
 func removePieces(ctx context.Context, d *db.DB, id int64, limit int) (int, error) {
 	n, err := d.Exec(ctx, deletePieces, id, limit)
-	if err != nil {
-		return 0, fmt.Errorf("remove pieces of attachment: %w", err)
-	}
-	return int(n), nil
+	return int(n), db.Wrap("remove pieces of attachment", err)
 }
 
 func removeFile(ctx context.Context, d *db.DB, id int64) (int, error) {
 	n, err := d.Exec(ctx, deleteArriving, id)
-	if err != nil {
-		return 0, fmt.Errorf("remove attachment: %w", err)
-	}
-	return int(n), nil
+	return int(n), db.Wrap("remove attachment", err)
 }
 
 // dropFile takes an attachment away. Its pieces wait to be removed.
@@ -182,10 +167,8 @@ func dropFile(ctx context.Context, tx *db.Tx, ws, hash string) error {
 
 // tie notes that a response uses an attachment.
 func tie(ctx context.Context, tx *db.Tx, ws, hash string) error {
-	if _, err := tx.Exec(ctx, updateTied, ws, hash); err != nil {
-		return fmt.Errorf("note use of attachment: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, updateTied, ws, hash)
+	return db.Wrap("note use of attachment", err)
 }
 
 // oldest is the oldest upload or removal that is pending, 0 for none.
@@ -214,12 +197,7 @@ func number(row db.Row) (id int64, err error) {
 func loosest(ctx context.Context, q db.Querier, before int64) (*File, error) {
 	f := &File{}
 	err := q.QueryRow(ctx, selectLoosest, before).Scan(&f.Workspace, &f.SHA256)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	} else if err != nil {
-		return nil, fmt.Errorf("find unused attachment: %w", err)
-	}
-	return f, nil
+	return db.Found(f, err, "find unused attachment")
 }
 
 const (

@@ -99,10 +99,7 @@ func finishBackCheck(ctx context.Context, tx *db.Tx, b *BackCheck) (bool, error)
 		return false, fmt.Errorf("encode back-check: %w", err)
 	}
 	n, err := tx.Exec(ctx, updateBackCheck, b.nid, b.State, b.DoneAt.UnixMilli(), b.By, string(data))
-	if err != nil {
-		return false, fmt.Errorf("finish back-check: %w", err)
-	}
-	return n > 0, nil
+	return n > 0, db.Wrap("finish back-check", err)
 }
 
 // backCheckCount is one row of the sums.
@@ -113,10 +110,8 @@ type backCheckCount struct {
 }
 
 func countBackChecks(ctx context.Context, tx *db.Tx, survey int64, round int, c backCheckCount) error {
-	if _, err := tx.Exec(ctx, countChecks, survey, round, c.collector, c.class, c.drawn, c.done, c.compared, c.errors); err != nil {
-		return fmt.Errorf("count back-checks: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, countChecks, survey, round, c.collector, c.class, c.drawn, c.done, c.compared, c.errors)
+	return db.Wrap("count back-checks", err)
 }
 
 func backCheckCounts(ctx context.Context, q db.Querier, survey int64, round int) ([]backCheckCount, error) {

@@ -47,8 +47,5 @@ func insertDecision(ctx context.Context, tx *db.Tx, d decision) error {
 		imported = 1
 	}
 	err := tx.Send(ctx, addDecision, d.NID, d.Response, d.From, d.To, d.Verifier, d.At, d.Reason, d.Notes, imported, d.Revision, d.RequestID, d.Reviews, d.Judged)
-	if err != nil {
-		return fmt.Errorf("insert decision: %w", err)
-	}
-	return nil
+	return db.Wrap("insert decision", err)
 }

@@ -2,8 +2,6 @@ package response
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -32,12 +30,7 @@ func (s *Service) lockFlagged(ctx context.Context, tx *db.Tx, o *survey.Open, ni
 		row = tx.QueryRow(ctx, selectFlagged, nid, o.NID)
 	}
 	err := row.Scan(&r.Workspace, &r.ResponseID, &r.Round, &r.Stratum, &r.Group, &r.Status, &r.VStatus, &r.Flags, &r.Revision, &r.UpdatedAt)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	} else if err != nil {
-		return nil, fmt.Errorf("find flagged response: %w", err)
-	}
-	return r, nil
+	return db.Found(r, err, "find flagged response")
 }
 
 const (

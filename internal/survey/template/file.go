@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -52,12 +51,7 @@ func attach(ctx context.Context, q db.Querier, ws string, t *form.Template) erro
 	return t.Attach(func(sha256 string) ([]byte, error) {
 		var data []byte
 		err := q.QueryRow(ctx, selectFile, ws, sha256).Scan(&data)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil, nil
-		} else if err != nil {
-			return nil, fmt.Errorf("find file of template: %w", err)
-		}
-		return data, nil
+		return db.Found(data, err, "find file of template")
 	})
 }
 

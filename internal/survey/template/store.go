@@ -99,19 +99,14 @@ func insert(ctx context.Context, tx *db.Tx, nid int64, e edition) (bool, error) 
 func addVersion(ctx context.Context, tx *db.Tx, e edition) (bool, error) {
 	v := e.v
 	n, err := tx.Exec(ctx, insertVersion, e.ws, v.TemplateID, v.Version, string(v.Status), v.Revision, v.Created.UnixMilli(), v.Updated.UnixMilli(), string(e.body))
-	if err != nil {
-		return false, fmt.Errorf("insert template version: %w", err)
-	}
-	return n > 0, nil
+	return n > 0, db.Wrap("insert template version", err)
 }
 
 // putVersion stores a version over the one there is. The template is locked.
 func putVersion(ctx context.Context, tx *db.Tx, e edition) error {
 	v := e.v
-	if _, err := tx.Exec(ctx, updateVersion, e.ws, v.TemplateID, v.Version, string(v.Status), v.Revision, v.Updated.UnixMilli(), string(e.body)); err != nil {
-		return fmt.Errorf("update template version: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, updateVersion, e.ws, v.TemplateID, v.Version, string(v.Status), v.Revision, v.Updated.UnixMilli(), string(e.body))
+	return db.Wrap("update template version", err)
 }
 
 // removeVersion deletes a draft, and the template when nothing else is left of
@@ -123,10 +118,8 @@ func removeVersion(ctx context.Context, tx *db.Tx, ws string, v *Version, last b
 	if !last {
 		return nil
 	}
-	if _, err := tx.Exec(ctx, deleteTemplate, ws, v.TemplateID); err != nil {
-		return fmt.Errorf("delete template: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, deleteTemplate, ws, v.TemplateID)
+	return db.Wrap("delete template", err)
 }
 
 // settle stores which version is shown now, and the line of the list.
@@ -145,10 +138,8 @@ func settle(ctx context.Context, tx *db.Tx, ws, id string, revision int64) error
 	if err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, updateTemplate, ws, id, best.version, last.version, revision, string(line)); err != nil {
-		return fmt.Errorf("update template: %w", err)
-	}
-	return nil
+	_, err = tx.Exec(ctx, updateTemplate, ws, id, best.version, last.version, revision, string(line))
+	return db.Wrap("update template", err)
 }
 
 // find reads a version. The fault is TEMPLATE_VERSION_NOT_FOUND.
@@ -194,10 +185,8 @@ func addReview(ctx context.Context, tx *db.Tx, ws string, nid int64, r *Review) 
 	if err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, insertReview, ws, r.TemplateID, r.ReviewedAt.UnixMilli(), nid, string(body)); err != nil {
-		return fmt.Errorf("insert review: %w", err)
-	}
-	return nil
+	_, err = tx.Exec(ctx, insertReview, ws, r.TemplateID, r.ReviewedAt.UnixMilli(), nid, string(body))
+	return db.Wrap("insert review", err)
 }
 
 // reviewRow is a review with its place in the list.

@@ -80,24 +80,14 @@ func inState(ctx context.Context, q db.Querier, survey int64, state string, afte
 func nidOf(ctx context.Context, q db.Querier, ws string, survey int64, id string) (int64, error) {
 	var nid int64
 	err := q.QueryRow(ctx, selectNID, ws, id, survey).Scan(&nid)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	} else if err != nil {
-		return 0, fmt.Errorf("find response: %w", err)
-	}
-	return nid, nil
+	return db.Found(nid, err, "find response")
 }
 
 // nameOf finds the id of a response of a survey; "" when there is none.
 func nameOf(ctx context.Context, q db.Querier, survey, nid int64) (string, error) {
 	var id string
 	err := q.QueryRow(ctx, selectName, nid, survey).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	} else if err != nil {
-		return "", fmt.Errorf("find response: %w", err)
-	}
-	return id, nil
+	return db.Found(id, err, "find response")
 }
 
 // hasFlag reports whether a check has flagged a response.

@@ -2,8 +2,6 @@ package account
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -47,10 +45,7 @@ const (
 func insert(ctx context.Context, tx *db.Tx, r *row) (bool, error) {
 	n, err := tx.Exec(ctx, insertAccount, r.id, r.ws, r.customer, r.name, r.email, r.phone, r.lang, r.did, r.household, r.district, r.size,
 		r.pin, r.pinKey, r.pinLegacy, r.pinUntil, string(r.status), string(r.twins), r.asked, r.created)
-	if err != nil {
-		return false, fmt.Errorf("insert account: %w", err)
-	}
-	return n == 1, nil
+	return n == 1, db.Wrap("insert account", err)
 }
 
 // scan reads a row of columns.
@@ -58,12 +53,7 @@ func scan(from db.Row) (*row, error) {
 	r := &row{}
 	err := from.Scan(&r.id, &r.ws, &r.customer, &r.name, &r.email, &r.phone, &r.lang, &r.did, &r.household, &r.district, &r.size,
 		&r.pin, &r.pinKey, &r.pinLegacy, &r.pinUntil, &r.status, &r.twins, &r.asked, &r.revision, &r.created, &r.updated)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	} else if err != nil {
-		return nil, fmt.Errorf("find account: %w", err)
-	}
-	return r, nil
+	return db.Found(r, err, "find account")
 }
 
 // findByID reads an account, nil when there is none; so do the next two.

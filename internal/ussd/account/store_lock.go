@@ -61,12 +61,7 @@ type standingRow struct {
 func findStanding(ctx context.Context, q db.Querier, id, phone string) (*standingRow, error) {
 	st := &standingRow{}
 	err := q.QueryRow(ctx, selectStanding, id, phone).Scan(&st.pin, &st.account.until, &st.hold.until)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	} else if err != nil {
-		return nil, fmt.Errorf("find whether a login counts: %w", err)
-	}
-	return st, nil
+	return db.Found(st, err, "find whether a login counts")
 }
 
 // findLock reads a lock; one that is not there is open.

@@ -2,7 +2,6 @@ package fetch
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -173,10 +172,7 @@ func (q *ask) begun() bool { return q.account == "" || q.run != "" }
 func read(ctx context.Context, q db.Querier, id string) (*ask, error) {
 	f := &ask{}
 	err := q.QueryRow(ctx, selectAsk, id).Scan(&f.id, &f.phone, &f.account, &f.user, &f.run, &f.lang, &f.at, &f.answer)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	return f, db.Wrap("find question", err)
+	return db.Found(f, err, "find question")
 }
 
 // promise arranges that the answer is sent when it is there.

@@ -2,8 +2,6 @@ package sms
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -34,22 +32,15 @@ type row struct {
 }
 
 func insert(ctx context.Context, tx *db.Tx, r row) error {
-	if _, err := tx.Exec(ctx, insertMessage, r.id, r.about, r.number, r.to, r.text, r.at); err != nil {
-		return fmt.Errorf("insert sms: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, insertMessage, r.id, r.about, r.number, r.to, r.text, r.at)
+	return db.Wrap("insert sms", err)
 }
 
 // find reads a message, nil when there is none.
 func find(ctx context.Context, q db.Querier, id string) (*row, error) {
 	r := &row{id: id}
 	err := q.QueryRow(ctx, selectMessage, id).Scan(&r.about, &r.to, &r.text, &r.status)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	} else if err != nil {
-		return nil, fmt.Errorf("find sms: %w", err)
-	}
-	return r, nil
+	return db.Found(r, err, "find sms")
 }
 
 // ending is what became of an attempt.
@@ -63,17 +54,13 @@ type ending struct {
 
 // conclude ends a message and forgets whom it was for.
 func conclude(ctx context.Context, tx *db.Tx, id string, e ending) error {
-	if _, err := tx.Exec(ctx, concludeMessage, id, string(e.status), e.provider, e.reason, e.attempts, e.at); err != nil {
-		return fmt.Errorf("conclude sms: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, concludeMessage, id, string(e.status), e.provider, e.reason, e.attempts, e.at)
+	return db.Wrap("conclude sms", err)
 }
 
 func note(ctx context.Context, tx *db.Tx, id string, e ending) error {
-	if _, err := tx.Exec(ctx, noteMessage, id, e.reason, e.attempts, e.at); err != nil {
-		return fmt.Errorf("note sms: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, noteMessage, id, e.reason, e.attempts, e.at)
+	return db.Wrap("note sms", err)
 }
 
 func countRecent(ctx context.Context, q db.Querier, number string, since int64, limit int) (int, error) {
@@ -86,18 +73,12 @@ func countRecent(ctx context.Context, q db.Querier, number string, since int64, 
 
 func removeAbout(ctx context.Context, tx *db.Tx, about string) (int64, error) {
 	n, err := tx.Exec(ctx, deleteAbout, about)
-	if err != nil {
-		return 0, fmt.Errorf("erase sms: %w", err)
-	}
-	return n, nil
+	return n, db.Wrap("erase sms", err)
 }
 
 func removeNumber(ctx context.Context, tx *db.Tx, number string) (int64, error) {
 	n, err := tx.Exec(ctx, deleteNumber, number)
-	if err != nil {
-		return 0, fmt.Errorf("erase sms: %w", err)
-	}
-	return n, nil
+	return n, db.Wrap("erase sms", err)
 }
 
 func expire(ctx context.Context, d *db.DB, before int64, limit int) (int, error) {
@@ -106,10 +87,7 @@ func expire(ctx context.Context, d *db.DB, before int64, limit int) (int, error)
 		n, err = tx.Exec(ctx, deleteOld, before, limit)
 		return err
 	})
-	if err != nil {
-		return 0, fmt.Errorf("expire sms: %w", err)
-	}
-	return int(n), nil
+	return int(n), db.Wrap("expire sms", err)
 }
 
 func list(ctx context.Context, q db.Querier, after string, limit int) ([]Record, error) {
