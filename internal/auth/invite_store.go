@@ -50,12 +50,7 @@ func insertInvite(ctx context.Context, tx *db.Tx, v *Invite) error {
 func findInvite(ctx context.Context, q db.Querier, workspace, id string) (*Invite, error) {
 	var v Invite
 	err := scanInvite(&v, q.QueryRow(ctx, findInviteSQL, workspace, id))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fault.New(fault.NotFound, "INVITE_NOT_FOUND", "There is no such invitation.")
-	} else if err != nil {
-		return nil, fmt.Errorf("find invitation: %w", err)
-	}
-	return &v, nil
+	return db.Need(&v, err, "find invitation", fault.New(fault.NotFound, "INVITE_NOT_FOUND", "There is no such invitation."))
 }
 
 // inviteOf finds an invitation by the digest of its code, nil when there is none.

@@ -2,8 +2,6 @@ package auth
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -84,12 +82,7 @@ func findHash(ctx context.Context, q db.Querier, hash Digest) (*Key, error) {
 
 func oneKey(row db.Row) (*Key, error) {
 	k, err := scanKey(row)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, keyNotFound()
-	} else if err != nil {
-		return nil, fmt.Errorf("find key: %w", err)
-	}
-	return k, nil
+	return db.Need(k, err, "find key", keyNotFound())
 }
 
 func keyNotFound() error {
@@ -147,12 +140,7 @@ func insertWorkspace(ctx context.Context, tx *db.Tx, w *Workspace) (bool, error)
 
 func findWorkspace(ctx context.Context, q db.Querier, id string) (*Workspace, error) {
 	w, err := scanWorkspace(q.QueryRow(ctx, `SELECT id, name, created_by, created_at, revision FROM workspaces WHERE id = $1`, id))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fault.New(fault.NotFound, "WORKSPACE_NOT_FOUND", "There is no such workspace.")
-	} else if err != nil {
-		return nil, fmt.Errorf("find workspace: %w", err)
-	}
-	return w, nil
+	return db.Need(w, err, "find workspace", fault.New(fault.NotFound, "WORKSPACE_NOT_FOUND", "There is no such workspace."))
 }
 
 func listWorkspaces(ctx context.Context, q db.Querier, after string, limit int) ([]Workspace, error) {

@@ -98,6 +98,16 @@ func Found[T any](v T, err error, doing string) (T, error) {
 	return v, nil
 }
 
+// Need is as Found for a row that must be there: where it is not, the error is
+// missing.
+func Need[T any](v T, err error, doing string, missing error) (T, error) {
+	if errors.Is(err, sql.ErrNoRows) {
+		var none T
+		return none, missing
+	}
+	return Found(v, err, doing)
+}
+
 // Wrap adds what a statement was for, as in "insert key: …"; nil stays nil. It
 // is for the last line of a store function, which returns a result whether the
 // statement failed or not.

@@ -2,8 +2,6 @@ package survey
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -46,10 +44,5 @@ func listPast(ctx context.Context, q db.Querier, nid, before int64, limit int) (
 func findPast(ctx context.Context, q db.Querier, nid, revision int64) (string, error) {
 	var body string
 	err := q.QueryRow(ctx, selectPast, nid, revision).Scan(&body)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", fault.New(fault.NotFound, "REVISION_NOT_FOUND", "The survey has no such revision.")
-	} else if err != nil {
-		return "", fmt.Errorf("read revision: %w", err)
-	}
-	return body, nil
+	return db.Need(body, err, "read revision", fault.New(fault.NotFound, "REVISION_NOT_FOUND", "The survey has no such revision."))
 }

@@ -2,8 +2,6 @@ package claim
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -83,12 +81,7 @@ func (r *row) scan(from db.Row) error {
 // one reads a claim; nil when there is none.
 func one(from db.Row) (*row, error) {
 	r := new(row)
-	if err := r.scan(from); errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	} else if err != nil {
-		return nil, db.Wrap("find claim", err)
-	}
-	return r, nil
+	return db.Found(r, r.scan(from), "find claim")
 }
 
 // elsewhere reports whether another workspace has a live claim of this kind for the

@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
-	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -53,12 +51,7 @@ func (k *key) scan(from db.Row) error {
 // keyOf reads a key; nil when there is none.
 func keyOf(from db.Row) (*key, error) {
 	k := new(key)
-	if err := k.scan(from); errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	} else if err != nil {
-		return nil, db.Wrap("find issuer key", err)
-	}
-	return k, nil
+	return db.Found(k, k.scan(from), "find issuer key")
 }
 
 // view renders a key for the API.

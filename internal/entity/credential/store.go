@@ -2,8 +2,6 @@ package credential
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"slices"
 	"time"
 
@@ -99,12 +97,7 @@ func Remove(ctx context.Context, tx *db.Tx, nid int64) error {
 // one reads a credential; nil when there is none.
 func one(from db.Row) (*row, error) {
 	r := new(row)
-	if err := r.scan(from); errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	} else if err != nil {
-		return nil, db.Wrap("find credential", err)
-	}
-	return r, nil
+	return db.Found(r, r.scan(from), "find credential")
 }
 
 // IssuerOf returns the number of the oracle that signed a credential; 0 for none. It

@@ -56,12 +56,7 @@ type head struct {
 func lock(ctx context.Context, tx *db.Tx, ws, did string, now int64) (head, error) {
 	var h head
 	err := tx.QueryRow(ctx, lockProtocol, ws, did, now).Scan(&h.version, &h.class, &h.domain, &h.open, &h.versions)
-	if errors.Is(err, sql.ErrNoRows) {
-		return h, notFound()
-	} else if err != nil {
-		return h, fmt.Errorf("lock protocol: %w", err)
-	}
-	return h, nil
+	return db.Need(h, err, "lock protocol", notFound())
 }
 
 func (h head) save(ctx context.Context, tx *db.Tx, ws, did string) error {

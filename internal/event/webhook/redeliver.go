@@ -2,8 +2,6 @@ package webhook
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"net/http"
 
@@ -102,10 +100,5 @@ func (s *Service) requeue(ctx context.Context, tx *db.Tx, h *hook, seq int64, he
 func findDelivery(ctx context.Context, q db.Querier, hook string, seq int64) (Exchange, error) {
 	var x Exchange
 	err := scanDelivery(&x.Delivery, q.QueryRow(ctx, selectDelivery, hook, seq), &x.Answer)
-	if errors.Is(err, sql.ErrNoRows) {
-		return Exchange{}, fault.New(fault.NotFound, "DELIVERY_NOT_FOUND", "This webhook was not sent this event, or the record of the delivery is no longer kept.")
-	} else if err != nil {
-		return Exchange{}, fmt.Errorf("find delivery: %w", err)
-	}
-	return x, nil
+	return db.Need(x, err, "find delivery", fault.New(fault.NotFound, "DELIVERY_NOT_FOUND", "This webhook was not sent this event, or the record of the delivery is no longer kept."))
 }

@@ -2,8 +2,6 @@ package webhook
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -79,12 +77,7 @@ func update(ctx context.Context, q db.Querier, h *hook, deleted bool) error {
 
 func find(ctx context.Context, q db.Querier, ws, id string) (*hook, error) {
 	h, err := scanHook(q.QueryRow(ctx, selectHook, ws, id))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fault.New(fault.NotFound, "WEBHOOK_NOT_FOUND", "No webhook has this id.")
-	} else if err != nil {
-		return nil, fmt.Errorf("find webhook: %w", err)
-	}
-	return h, nil
+	return db.Need(h, err, "find webhook", fault.New(fault.NotFound, "WEBHOOK_NOT_FOUND", "No webhook has this id."))
 }
 
 // list reads webhooks from the newest back, one more than limit when there is.

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -53,12 +52,7 @@ func anyServers(ctx context.Context, q db.Querier) (bool, error) {
 func find(ctx context.Context, q db.Querier, ws, name string) (*row, error) {
 	r := &row{}
 	err := q.QueryRow(ctx, selectRow, ws, name).Scan(r.fields()...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, notFound()
-	} else if err != nil {
-		return nil, fmt.Errorf("find MCP server: %w", err)
-	}
-	return r, nil
+	return db.Need(r, err, "find MCP server", notFound())
 }
 
 func notFound() error {

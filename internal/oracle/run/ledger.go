@@ -2,9 +2,6 @@ package run
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -169,12 +166,7 @@ func listRows(ctx context.Context, store *db.DB, c web.Caller, q Query) ([]ledge
 func findRow(ctx context.Context, q db.Querier, id string) (*ledgerRow, error) {
 	r := &ledgerRow{}
 	err := q.QueryRow(ctx, findText, id).Scan(r.fields()...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, NotFound()
-	} else if err != nil {
-		return nil, fmt.Errorf("find run: %w", err)
-	}
-	return r, nil
+	return db.Need(r, err, "find run", NotFound())
 }
 
 func (r *ledgerRow) fields() []any {

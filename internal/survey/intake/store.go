@@ -2,7 +2,6 @@ package intake
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -49,12 +48,7 @@ func scan(r db.Row) (*kept, error) {
 // find reads a conflict of a survey. The fault is CONFLICT_NOT_FOUND.
 func find(ctx context.Context, q db.Querier, survey, nid int64) (*kept, error) {
 	c, err := scan(q.QueryRow(ctx, selectConflict, nid, survey))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, notFound()
-	} else if err != nil {
-		return nil, fmt.Errorf("find conflict: %w", err)
-	}
-	return c, nil
+	return db.Need(c, err, "find conflict", notFound())
 }
 
 // findSame reads the conflict of a content that was sent before; nil for none.

@@ -2,9 +2,6 @@ package proposal
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
@@ -43,12 +40,7 @@ func rowsOf(rows db.Rows, err error) ([]*row, error) {
 // find reads a proposal of a survey. The fault is PROPOSAL_NOT_FOUND.
 func find(ctx context.Context, q db.Querier, survey, nid int64) (*row, error) {
 	p, err := scan(q.QueryRow(ctx, selectOne, nid, survey))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, notFound()
-	} else if err != nil {
-		return nil, fmt.Errorf("find proposal: %w", err)
-	}
-	return p, nil
+	return db.Need(p, err, "find proposal", notFound())
 }
 
 func insert(ctx context.Context, tx *db.Tx, p *row) error {

@@ -2,8 +2,6 @@ package quality
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -61,12 +59,7 @@ func scanBackCheck(row db.Row, o *survey.Open) (*BackCheck, error) {
 
 func findBackCheck(ctx context.Context, q db.Querier, o *survey.Open, id string) (*BackCheck, error) {
 	b, err := scanBackCheck(q.QueryRow(ctx, selectBackCheck, backCheckNID(id), o.NID), o)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, backCheckNotFound()
-	} else if err != nil {
-		return nil, fmt.Errorf("find back-check: %w", err)
-	}
-	return b, nil
+	return db.Need(b, err, "find back-check", backCheckNotFound())
 }
 
 // listBackChecks reads back-checks of a survey in the order they were drawn,

@@ -2,9 +2,6 @@ package response
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
 	"math"
 	"strconv"
 	"time"
@@ -73,12 +70,7 @@ func (s *Service) revision(ctx context.Context, r *Row, at string) (*Row, error)
 			With(fault.Field{Pointer: "query/at", Code: "invalid", Detail: "The value must be the number of a revision or a time such as 2026-01-31T12:00:00Z."})
 	}
 	p, err := scanPast(row, r)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, noRevision()
-	} else if err != nil {
-		return nil, fmt.Errorf("find revision: %w", err)
-	}
-	return p, nil
+	return db.Need(p, err, "find revision", noRevision())
 }
 
 func noRevision() error {

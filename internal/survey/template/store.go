@@ -43,12 +43,7 @@ type head struct {
 func findHead(ctx context.Context, q db.Querier, ws, id string) (head, error) {
 	var h head
 	err := q.QueryRow(ctx, selectTemplate, ws, id).Scan(&h.version, &h.latest, &h.revision)
-	if errors.Is(err, sql.ErrNoRows) {
-		return h, notFound()
-	} else if err != nil {
-		return h, fmt.Errorf("find template: %w", err)
-	}
-	return h, nil
+	return db.Need(h, err, "find template", notFound())
 }
 
 // lock reads the row of a template and makes others who change it wait. The
@@ -56,12 +51,7 @@ func findHead(ctx context.Context, q db.Querier, ws, id string) (head, error) {
 func lock(ctx context.Context, tx *db.Tx, ws, id string, now int64) (head, error) {
 	var h head
 	err := tx.QueryRow(ctx, lockTemplate, ws, id, now).Scan(&h.version, &h.latest, &h.revision)
-	if errors.Is(err, sql.ErrNoRows) {
-		return h, notFound()
-	} else if err != nil {
-		return h, fmt.Errorf("lock template: %w", err)
-	}
-	return h, nil
+	return db.Need(h, err, "lock template", notFound())
 }
 
 func countAll(ctx context.Context, q db.Querier, ws string, most int) (n int, err error) {
