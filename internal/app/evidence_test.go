@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/client"
-	"github.com/hearth-dmrv/hearth/internal/emission"
+	"github.com/hearth-dmrv/hearth/internal/check"
 )
 
 // Every piece of evidence of the demo's claims is looked up in the state that it had, and
@@ -175,7 +175,7 @@ func (s *show) checkKitchenTest(t *testing.T) {
 		}
 		test = one
 	}
-	want, err := emission.Hash(map[string]any{
+	want, err := check.Hash(map[string]any{
 		"id": test.ID, "revision": test.Revision, "testGroup": test.TestGroup, "testPeriod": test.TestPeriod, "fuelMeasurements": test.FuelMeasurements, "people": test.People, "status": test.Status,
 	})
 	if err != nil {

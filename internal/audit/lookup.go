@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/api"
-	"github.com/hearth-dmrv/hearth/internal/emission"
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -161,7 +161,7 @@ func (l *lookup) kitchenTest(ctx context.Context, p *api.ClaimEvidence) (string,
 	}
 	p.Revision = all[0].Revision
 	t := all[0].Test
-	return emission.Hash(map[string]any{
+	return check.Hash(map[string]any{
 		"id": t.ID, "revision": p.Revision, "testGroup": t.TestGroup, "testPeriod": t.TestPeriod, "fuelMeasurements": t.FuelMeasurements, "people": t.People, "status": t.Status,
 	})
 }

@@ -2,6 +2,8 @@ package check
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -92,6 +94,21 @@ func SameJSON(a, b jsontext.Value) bool {
 	}
 	x, y := a.Clone(), b.Clone()
 	return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y)
+}
+
+// Hash is the SHA-256 of a value in the canonical form of RFC 8785: of the same content
+// it is the same everywhere.
+func Hash(v any) (string, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "", fmt.Errorf("encode: %w", err)
+	}
+	value := jsontext.Value(text)
+	if err := value.Canonicalize(); err != nil {
+		return "", fmt.Errorf("canonical form: %w", err)
+	}
+	sum := sha256.Sum256(value)
+	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
 
 // Moved changes the pointers of a fault: the prefix from becomes to, and all

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/emission"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -62,16 +63,16 @@ func TestCalculate(t *testing.T) {
 		t.Fatal(err)
 	}
 	delete(all, "traceHash")
-	trace, err := emission.Hash(all)
+	trace, err := check.Hash(all)
 	if err != nil || trace != out.TraceHash {
 		t.Errorf("trace %s, want %s, %v", out.TraceHash, trace, err)
 	}
-	input, err := emission.Hash(all["asked"])
+	input, err := check.Hash(all["asked"])
 	if err != nil || input != out.InputHash {
 		t.Errorf("input %s, want %s, %v", out.InputHash, input, err)
 	}
 	// {} of a published vector.
-	if got, err := emission.Hash(struct{}{}); err != nil || got != "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a" {
+	if got, err := check.Hash(struct{}{}); err != nil || got != "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a" {
 		t.Errorf("hash of {} = %s, %v", got, err)
 	}
 	d := emission.Example()

@@ -130,13 +130,6 @@ func taken() error {
 		With(fault.Field{Pointer: "/did", Code: "exists", Detail: "This DID is taken."})
 }
 
-func flag(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 func (r *Row) projectKey() any {
 	if r.Project == "" {
 		return nil
@@ -186,7 +179,7 @@ func update(ctx context.Context, tx *db.Tx, old, next *Row) (bool, error) {
 		return false, db.Wrap("keep revision", err)
 	}
 	args := []any{
-		old.NID, old.Revision, next.Revision, flag(next.crowded), next.UpdatedAt, next.Action, next.Actor, next.RequestID,
+		old.NID, old.Revision, next.Revision, db.Bit(next.crowded), next.UpdatedAt, next.Action, next.Actor, next.RequestID,
 		next.Reason, next.Hash, twin.Stored(next.Body), next.stated,
 	}
 	if old.sameKeys(next) { // most changes: only one index is touched

@@ -187,8 +187,8 @@ func insertAll(ctx context.Context, tx *db.Tx, rows [][]any) error {
 // columns returns the values of a row's columns.
 func (r *Row) columns(chosen bool) []any {
 	return []any{
-		r.NID, r.Workspace, r.DID, r.Type, r.Class, r.DomainType, r.Protocol, r.ProtocolVersion, r.Project, r.Name, string(r.Status), r.Revision, flag(r.crowded),
+		r.NID, r.Workspace, r.DID, r.Type, r.Class, r.DomainType, r.Protocol, r.ProtocolVersion, r.Project, r.Name, string(r.Status), r.Revision, db.Bit(r.crowded),
 		Key(r.Workspace, "type", r.Type), Key(r.Workspace, "protocol", r.Protocol), r.projectKey(), r.statusKey(),
-		r.CreatedAt, r.UpdatedAt, r.Action, r.Actor, r.RequestID, r.Reason, r.Hash, twin.Stored(r.Body), flag(chosen),
+		r.CreatedAt, r.UpdatedAt, r.Action, r.Actor, r.RequestID, r.Reason, r.Hash, twin.Stored(r.Body), db.Bit(chosen),
 	}
 }

@@ -2,8 +2,8 @@ package exchange
 
 import (
 	"context"
-	"strings"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -21,16 +21,4 @@ func MayAll(ctx context.Context, scopes ...string) error {
 
 // InBody moves the pointers of a fault from the query to the body, where an
 // order has what lists take as parameters.
-func InBody(err error) error {
-	f := fault.As(err)
-	if f == nil {
-		return err
-	}
-	moved := *f
-	moved.Fields = nil
-	for _, d := range f.Fields {
-		d.Pointer = "/" + strings.TrimPrefix(d.Pointer, "query/")
-		moved.Fields = append(moved.Fields, d)
-	}
-	return &moved
-}
+func InBody(err error) error { return check.Moved(err, "query/", "/") }

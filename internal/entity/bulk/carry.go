@@ -1,7 +1,6 @@
 package bulk
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"hash/maphash"
@@ -12,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
@@ -93,7 +93,7 @@ func (r *row) warn(body []byte) []fault.Field {
 		return out
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.said)) {
-		if !same(r.said[name], held[name]) {
+		if !check.SameJSON(r.said[name], held[name]) {
 			out = append(out, fault.Field{Pointer: "/" + name, Code: "not_carried_over", Detail: uncarried[name]})
 		}
 	}
@@ -110,12 +110,6 @@ func (r *row) warn(body []byte) []fault.Field {
 
 // waits reports whether the status of a new twin is settled by a later pass.
 func (r *row) waits() bool { return r.late || r.status == entity.StatusDeactivated }
-
-// same compares two values, whatever their form.
-func same(a, b jsontext.Value) bool {
-	a, b = a.Clone(), b.Clone()
-	return a.Canonicalize() == nil && b.Canonicalize() == nil && bytes.Equal(a, b)
-}
 
 // control makes the caller an additional controller of a twin whose row names
 // only controllers that are not held here: otherwise nobody could change it,

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -148,7 +149,7 @@ func cleanRelations(members map[string]jsontext.Value) error {
 	}
 	var list []entity.Relationship
 	if err := web.DecodeStrict(text, &list, false); err != nil {
-		return under("/relationships", err)
+		return check.Moved(err, "", "/relationships")
 	}
 	drafts := make([]entity.RelationDraft, len(list))
 	for i, r := range list {
@@ -157,21 +158,6 @@ func cleanRelations(members map[string]jsontext.Value) error {
 	clean, err := web.Encode(drafts)
 	members["relationships"] = clean
 	return err
-}
-
-// under moves the pointers of a fault below another pointer.
-func under(pointer string, err error) error {
-	f := fault.As(err)
-	if f == nil {
-		return err
-	}
-	moved := *f
-	moved.Fields = nil
-	for _, d := range f.Fields {
-		d.Pointer = pointer + d.Pointer
-		moved.Fields = append(moved.Fields, d)
-	}
-	return &moved
 }
 
 // kinds tells a table what its columns hold: what the protocol says about a

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
@@ -136,7 +137,7 @@ func (r *row) warnHeld(held *entity.Row) []fault.Field {
 // the twin as far as the caller sees it: a right guess must not be confirmed.
 func (r *row) says(record []byte) bool {
 	doc, err := web.MergePatch(record, r.merge)
-	return err == nil && same(doc, record)
+	return err == nil && check.SameJSON(doc, record)
 }
 
 // relate adds a relationship to a twin unless it exists.

@@ -238,7 +238,7 @@ func (s *Service) dispute(ctx context.Context, tx *db.Tx, claim int64, change fu
 func (s *Service) Suspend(ctx context.Context, tx *db.Tx, claim int64) error {
 	return s.dispute(ctx, tx, claim, func(r *row) entity.Status {
 		if r.disputed == 0 {
-			r.disputed = 1 + bit(r.suspended)
+			r.disputed = 1 + int(db.Bit(r.suspended))
 		}
 		r.suspended = true
 		return entity.StatusSuspended

@@ -140,17 +140,10 @@ func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, id string) (int64, e
 	return int64(len(all)), nil
 }
 
-func bit(on bool) int {
-	if on {
-		return 1
-	}
-	return 0
-}
-
 // store stores another state.
 func (r *row) store(ctx context.Context, tx *db.Tx) error {
 	r.state = r.stateOf()
-	_, err := tx.Exec(ctx, updateState, r.nid, r.state, bit(r.suspended), bit(r.revoked), bit(r.retired), r.disputed)
+	_, err := tx.Exec(ctx, updateState, r.nid, r.state, db.Bit(r.suspended), db.Bit(r.revoked), db.Bit(r.retired), r.disputed)
 	return db.Wrap("note state of credential", err)
 }
 

@@ -319,7 +319,7 @@ func removeRow(ctx context.Context, tx *db.Tx, device, at int64) error {
 }
 
 func insertChange(ctx context.Context, tx *db.Tx, c change) error {
-	_, err := tx.Exec(ctx, insertChanged, c.device, c.at, c.nid, temperature(c.was.temp), c.was.data, flag(c.had), flag(c.gone), c.actor, c.reason, c.changed)
+	_, err := tx.Exec(ctx, insertChanged, c.device, c.at, c.nid, temperature(c.was.temp), c.was.data, db.Bit(c.had), db.Bit(c.gone), c.actor, c.reason, c.changed)
 	return db.Wrap("note correction", err)
 }
 
@@ -358,13 +358,6 @@ func findPast(ctx context.Context, q db.Querier, device int64, rows []row) (map[
 		return nil
 	})
 	return out, err
-}
-
-func flag(set bool) int64 {
-	if set {
-		return 1
-	}
-	return 0
 }
 
 // corrections serves the routes of corrections.

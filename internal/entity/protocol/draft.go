@@ -1,8 +1,6 @@
 package protocol
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"net/url"
 	"unicode/utf8"
@@ -152,21 +150,12 @@ func (r *Record) draft() Draft {
 
 // hash is the content hash: of the same content it is the same everywhere.
 func (r *Record) hash() (string, error) {
-	text, err := json.Marshal(struct {
+	return check.Hash(struct {
 		Type        string `json:"type"`
 		Name        string `json:"name,omitzero"`
 		Description string `json:"description,omitzero"`
 		Content
-	}{r.Type, r.Name, r.Description, r.Content}, json.Deterministic(true))
-	if err != nil {
-		return "", fmt.Errorf("encode protocol: %w", err)
-	}
-	canonical := jsontext.Value(text)
-	if err := canonical.Canonicalize(); err != nil {
-		return "", fmt.Errorf("canonical form: %w", err)
-	}
-	sum := sha256.Sum256(canonical)
-	return "sha256:" + hex.EncodeToString(sum[:]), nil
+	}{r.Type, r.Name, r.Description, r.Content})
 }
 
 // render fills in derived members and returns the record as it is sent.

@@ -45,7 +45,7 @@ func Insert(ctx context.Context, tx *db.Tx, ws string, l *Row) (bool, error) {
 	if l.Mirror {
 		mirror = l.Dst
 	}
-	n, err := tx.Exec(ctx, insertLink, l.NID, ws, l.Src, l.SrcDID, l.Dst, l.DstDID, l.Role, mirror, l.Since, l.Until, l.Source, l.AddedAt, l.AddedBy, flag(l.Unconfirmed))
+	n, err := tx.Exec(ctx, insertLink, l.NID, ws, l.Src, l.SrcDID, l.Dst, l.DstDID, l.Role, mirror, l.Since, l.Until, l.Source, l.AddedAt, l.AddedBy, db.Bit(l.Unconfirmed))
 	return n > 0, db.Wrap("insert relationship", err)
 }
 
@@ -248,14 +248,6 @@ func ParseID(id string) int64 {
 		return 0
 	}
 	return n
-}
-
-// flag stores a bool as 0 or 1.
-func flag(set bool) int64 {
-	if set {
-		return 1
-	}
-	return 0
 }
 
 // Millis converts a time for a column, NULL when there is none.

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
@@ -91,7 +92,7 @@ func draftChange(ctx context.Context, s Source, args jsontext.Value) (any, error
 		if err != nil {
 			return nil, err
 		}
-		if !same(from, in.Set[path]) {
+		if !check.SameJSON(from, in.Set[path]) {
 			out.Changes = append(out.Changes, Difference{path, from, in.Set[path]})
 		}
 	}
@@ -120,7 +121,7 @@ func merged(body jsontext.Value, changes []Difference) (jsontext.Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !same(now, c.From) {
+		if !check.SameJSON(now, c.From) {
 			return nil, tool.BadArgument("changes", c.Path+" is "+string(now)+" now. Draft the change again.")
 		}
 		parts := strings.Split(c.Path, ".")
@@ -153,10 +154,4 @@ func valueAt(body jsontext.Value, path string) (jsontext.Value, error) {
 		body = members[part]
 	}
 	return body, nil
-}
-
-// same reports whether two values are the same, however they are written.
-func same(a, b jsontext.Value) bool {
-	a, b = a.Clone(), b.Clone()
-	return a.Canonicalize() == nil && b.Canonicalize() == nil && string(a) == string(b)
 }

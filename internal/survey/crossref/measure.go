@@ -10,6 +10,7 @@ import (
 	"hash"
 	"slices"
 
+	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
@@ -286,7 +287,7 @@ func (r *runner) pair(h *home) {
 		h.paired = true
 		switch r.Measure {
 		case use:
-			h.measured = float64(bit(h.all.events >= int64(r.MinEvents)))
+			h.measured = float64(db.Bit(h.all.events >= int64(r.MinEvents)))
 		case events:
 			h.measured = float64(h.all.events) / float64(h.days)
 		case hours:

@@ -218,7 +218,7 @@ func (r *runner) store(ctx context.Context) error {
 					return err
 				}
 				deltas = append(deltas, more...)
-				if _, err := tx.Exec(ctx, insertPair, r.nid, h.nid, h.said, h.measured, h.days, bit(h.mismatch)); err != nil {
+				if _, err := tx.Exec(ctx, insertPair, r.nid, h.nid, h.said, h.measured, h.days, db.Bit(h.mismatch)); err != nil {
 					return fmt.Errorf("store pair: %w", err)
 				}
 			}
@@ -234,13 +234,6 @@ func (r *runner) store(ctx context.Context) error {
 		r.job.Progress(int64(done), int64(r.result.Households.Paired), "storing pairs")
 	}
 	return nil
-}
-
-func bit(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // flag is the one of a pair that does not agree.

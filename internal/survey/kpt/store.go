@@ -114,7 +114,7 @@ func (r *row) insert(ctx context.Context, tx *db.Tx, ws string) (bool, error) {
 	d := &r.draft
 	f := d.FuelMeasurements
 	n, err := tx.Exec(ctx, insertTest, r.nid, ws, r.id, r.project, r.household, r.grp, f.Fuel, f.Unit, r.start, r.end, len(f.DailyLogs), f.Total, heads(d.People), adults(d.People),
-		flag(documented(d.Selection)), r.status, r.revision, r.actor, r.created, r.updated, r.reason, body)
+		db.Bit(documented(d.Selection)), r.status, r.revision, r.actor, r.created, r.updated, r.reason, body)
 	if err != nil || n == 0 {
 		return false, db.Wrap("insert kitchen test", err)
 	}
@@ -130,7 +130,7 @@ func (r *row) update(ctx context.Context, tx *db.Tx, actor string) error {
 	d := &r.draft
 	f := d.FuelMeasurements
 	n, err := tx.Exec(ctx, updateTest, r.nid, r.revision-1, r.grp, f.Fuel, f.Unit, r.start, r.end, len(f.DailyLogs), f.Total, heads(d.People), adults(d.People),
-		flag(documented(d.Selection)), r.status, r.revision, r.updated, r.reason, body)
+		db.Bit(documented(d.Selection)), r.status, r.revision, r.updated, r.reason, body)
 	if err != nil {
 		return db.Wrap("update kitchen test", err)
 	}
@@ -144,13 +144,6 @@ func (r *row) update(ctx context.Context, tx *db.Tx, actor string) error {
 func (r *row) keep(ctx context.Context, tx *db.Tx, actor, body string) error {
 	_, err := tx.Exec(ctx, insertHistory, r.nid, r.revision, r.updated, actor, r.reason, r.status, body)
 	return db.Wrap("keep revision of a kitchen test", err)
-}
-
-func flag(v bool) int64 {
-	if v {
-		return 1
-	}
-	return 0
 }
 
 func timeOf(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

@@ -14,7 +14,6 @@
 package proposal
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
@@ -132,15 +131,6 @@ type compared struct {
 	then     *Twin // as the device knew it; nil when that is unknown, or nothing has changed
 }
 
-// same reports whether two values are one.
-func same(a, b jsontext.Value) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
-	}
-	x, y := a.Clone(), b.Clone()
-	return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y)
-}
-
 // clashes reports whether a value of the twin has changed since the device knew it,
 // and differs from the proposed one. If the earlier value is unknown every difference
 // counts.
@@ -151,10 +141,10 @@ func (c *compared) clashes(name string, asked jsontext.Value) bool {
 	if slices.Contains(c.now.Withheld, name) {
 		return true // the caller may not know
 	}
-	if same(c.now.Values[name], asked) {
+	if check.SameJSON(c.now.Values[name], asked) {
 		return false
 	}
-	return c.then == nil || !same(c.then.Values[name], c.now.Values[name])
+	return c.then == nil || !check.SameJSON(c.then.Values[name], c.now.Values[name])
 }
 
 // judge determines how values conflict with the current twin.

@@ -80,20 +80,13 @@ func insert(ctx context.Context, tx *db.Tx, r *Row, open survey.Status) (stored,
 	var found int
 	err = tx.QueryRow(ctx, insertResponse, r.NID, r.Workspace, r.ResponseID, r.Survey, r.Round, r.Household, r.Slot, r.Stratum, r.Group, string(r.Status),
 		r.VStatus, r.Verifier, r.VerifiedAt, r.Reviews, r.Flags, r.Files, r.Collector, r.Sender, r.SubmittedAt, r.ReceivedAt, r.UpdatedAt, r.Revision,
-		r.Action, r.Actor, r.RequestID, r.Reason, r.FirstHash, r.Hash, string(r.Body), string(r.Answers), string(r.Masked), r.Sealed, r.ImportedBy, Typed, bit(r.unfit()), string(open)).Scan(&found)
+		r.Action, r.Actor, r.RequestID, r.Reason, r.FirstHash, r.Hash, string(r.Body), string(r.Answers), string(r.Masked), r.Sealed, r.ImportedBy, Typed, db.Bit(r.unfit()), string(open)).Scan(&found)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, false, nil
 	} else if err != nil {
 		return false, false, fmt.Errorf("insert response: %w", err)
 	}
 	return true, found != 0, answer.AddNew(ctx, tx, r.rows)
-}
-
-func bit(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // selectRow has the columns of a whole row, in the order scan reads them.
@@ -206,7 +199,7 @@ func update(ctx context.Context, tx *db.Tx, old, next *Row) (bool, error) {
 	n, err = tx.Exec(ctx, updateResponse, old.NID, old.Revision, next.Revision, next.Slot, string(next.Status), next.VStatus, next.Verifier, next.VerifiedAt,
 		next.Reviews, next.Flags, next.SubmittedAt, next.UpdatedAt, next.Action, next.Actor, next.RequestID, next.Reason, next.Hash, string(next.Body),
 		string(next.Answers), string(next.Masked), next.Sealed, next.Files, next.ImportedBy, next.Stated,
-		next.Typed, bit(next.unfit()))
+		next.Typed, db.Bit(next.unfit()))
 	if err != nil {
 		return false, fmt.Errorf("update response: %w", err)
 	}

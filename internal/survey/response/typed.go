@@ -121,7 +121,7 @@ func typeOne(ctx context.Context, tx *db.Tx, plan *answer.Plan, r *Row) error {
 	if h.Erased || r.VStatus == Superseded {
 		as = Rowless
 	}
-	n, err := tx.Exec(ctx, setTyped, r.NID, r.Revision, as, bit(r.unfit()))
+	n, err := tx.Exec(ctx, setTyped, r.NID, r.Revision, as, db.Bit(r.unfit()))
 	if err != nil || n == 0 || as == Rowless {
 		return err
 	}

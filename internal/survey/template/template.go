@@ -13,18 +13,14 @@
 package template
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"net/url"
 	"regexp"
 	"strconv"
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -182,16 +178,7 @@ func invalid(fields ...fault.Field) error {
 // hash is the content hash: of the same content it is the same everywhere.
 func hash(t form.Template) (string, error) {
 	t.TemplateID = ""
-	text, err := json.Marshal(t, json.Deterministic(true))
-	if err != nil {
-		return "", fmt.Errorf("encode template: %w", err)
-	}
-	canonical := jsontext.Value(text)
-	if err := canonical.Canonicalize(); err != nil {
-		return "", fmt.Errorf("canonical form: %w", err)
-	}
-	sum := sha256.Sum256(canonical)
-	return "sha256:" + hex.EncodeToString(sum[:]), nil
+	return check.Hash(t)
 }
 
 // render fills in derived members and returns the version as it is sent. The
