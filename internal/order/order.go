@@ -7,10 +7,10 @@ package order
 
 import "sort"
 
-// Sort sorts s.
+// Sort sorts s in place.
 func Sort[T any](s []T, compare func(a, b T) int) { sort.Sort(&by[T]{s, compare}) }
 
-// Stable sorts s and leaves what compares as equal in its order.
+// Stable sorts s in place and keeps equal elements in their order.
 func Stable[T any](s []T, compare func(a, b T) int) { sort.Stable(&by[T]{s, compare}) }
 
 type by[T any] struct {

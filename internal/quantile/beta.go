@@ -2,8 +2,8 @@ package quantile
 
 import "math"
 
-// betaTails are the probabilities below and above x of a beta distribution.
-// y is 1-x: a caller that knows it better than a subtraction would says so.
+// betaTails returns the probabilities below and above x of a beta distribution.
+// y is 1-x; the caller passes it because subtracting here could lose digits.
 func betaTails(a, b, x, y float64) (lower, upper float64) {
 	switch {
 	case x <= 0:
@@ -18,8 +18,8 @@ func betaTails(a, b, x, y float64) (lower, upper float64) {
 	return 1 - upper, upper
 }
 
-// Beta is the x with probability p below and q = 1-p above, and 1-x.
-// Both are good to about 1e-14 of themselves.
+// Beta returns the x with probability p below and q = 1-p above, and 1-x.
+// The relative error of both is about 1e-14.
 func Beta(a, b, p, q float64) (x, y float64) {
 	if lower, _ := betaTails(a, b, 0.5, 0.5); lower < p {
 		y, x = betaLow(b, a, q, p)
@@ -28,8 +28,8 @@ func Beta(a, b, p, q float64) (x, y float64) {
 	return betaLow(a, b, p, q)
 }
 
-// betaLow is Beta for an x of at most one half. It takes the steps of
-// Newton and halves the interval where they lead out of it.
+// betaLow is Beta for an x of at most one half. It takes Newton steps, and
+// halves the interval where a step would leave it.
 func betaLow(a, b, p, q float64) (x, y float64) {
 	low, high := 0.0, 0.5
 	x = min(a/(a+b), 0.25)
@@ -37,7 +37,7 @@ func betaLow(a, b, p, q float64) (x, y float64) {
 		lower, upper := betaTails(a, b, x, 1-x)
 		over := lower - p
 		if q < p {
-			over = q - upper // the smaller tail has the more digits
+			over = q - upper // the smaller tail has more correct digits
 		}
 		if over == 0 {
 			break
@@ -59,7 +59,7 @@ func betaLow(a, b, p, q float64) (x, y float64) {
 	return x, 1 - x
 }
 
-// middle halves an interval, by orders of magnitude while it spans several.
+// middle returns the middle of an interval: the geometric one if it spans orders of magnitude.
 func middle(low, high float64) float64 {
 	switch {
 	case low == 0:
@@ -79,7 +79,7 @@ func betaPower(a, b, x, y float64) float64 {
 	return a * b / n * math.Exp(l) * math.Sqrt(n/(2*math.Pi*a)/b)
 }
 
-// stirlingRest is what the formula of Stirling leaves of ln(n!).
+// stirlingRest is the error of Stirling's formula for ln(n!).
 func stirlingRest(n float64) float64 {
 	if n <= 15 {
 		l, _ := math.Lgamma(n + 1)
@@ -89,14 +89,14 @@ func stirlingRest(n float64) float64 {
 	return (1.0/12 - (1.0/360-(1.0/1260-(1.0/1680-1.0/1188/s)/s)/s)/s) / n
 }
 
-// deviance is x ln(x/m) + m - x, also where x is close to m.
+// deviance returns x ln(x/m) + m - x, without losing digits where x is close to m.
 func deviance(x, m float64) float64 {
 	if math.Abs(x-m) >= 0.1*(x+m) {
 		return x*math.Log(x/m) + m - x
 	}
 	v := (x - m) / (x + m)
 	sum, term := (x-m)*v, 2*x*v
-	for j := 3.0; j < 1000; j += 2 { // some dozen steps, but for what is no number
+	for j := 3.0; j < 1000; j += 2 { // takes a few dozen steps; the limit is for NaN
 		term *= v * v
 		next := sum + term/j
 		if next == sum {
@@ -107,8 +107,8 @@ func deviance(x, m float64) float64 {
 	return sum
 }
 
-// betaFraction is the continued fraction of the incomplete beta function, by
-// the method of Lentz.
+// betaFraction evaluates the continued fraction of the incomplete beta function
+// by Lentz's method.
 func betaFraction(a, b, x float64) float64 {
 	const tiny = 1e-300
 	away := func(v float64) float64 {

@@ -5,18 +5,18 @@ package quantile
 
 import "math"
 
-// Normal is the z with probability p below it.
+// Normal returns the z with probability p below it.
 func Normal(p float64) float64 {
 	if p > 0.5 {
 		return -Normal(1 - p)
 	}
 	z := -math.Sqrt2 * math.Erfinv(1-2*p)
-	// One step of Newton gives back the digits that 1-2p has lost.
+	// One Newton step restores the digits that 1-2p has lost.
 	return z - (math.Erfc(-z/math.Sqrt2)/2-p)*math.Sqrt(2*math.Pi)*math.Exp(z*z/2)
 }
 
-// T is the quantile of Student's t. Infinitely many degrees of freedom
-// make it the normal one.
+// T returns the quantile of Student's t distribution. With infinitely many
+// degrees of freedom it is the normal quantile.
 func T(p, df float64) float64 {
 	switch {
 	case math.IsInf(df, 1):
@@ -26,8 +26,8 @@ func T(p, df float64) float64 {
 	case p == 0.5:
 		return 0
 	case df > 1e4:
-		// So close to the normal one that the beta distribution loses digits:
-		// the expansion of Cornish and Fisher.
+		// So close to the normal distribution that the beta distribution loses
+		// digits: use the Cornish-Fisher expansion.
 		z := Normal(p)
 		s := z * z
 		return z * (1 + (s+1)/(4*df) + (5*s*s+16*s+3)/(96*df*df) + (3*s*s*s+19*s*s+17*s-15)/(384*df*df*df))
@@ -37,7 +37,7 @@ func T(p, df float64) float64 {
 	return math.Sqrt(df * x / y)
 }
 
-// Outside is the probability of a t further from 0 than this one.
+// Outside returns the probability of a t farther from 0 than this one.
 func Outside(t, df float64) float64 {
 	if math.IsNaN(t) || math.IsNaN(df) {
 		return math.NaN()

@@ -18,8 +18,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Cluster is a throw-away PostgreSQL in a temporary folder, in memory where
-// there is room, reached over a socket in it. It does not sync to disk.
+// Cluster is a throw-away PostgreSQL in a temporary folder, in memory if there
+// is room, reached over a socket in the folder. It does not sync to disk.
 type Cluster struct {
 	dir   string
 	leash io.WriteCloser // the keeper stops the server when this end closes
@@ -27,10 +27,10 @@ type Cluster struct {
 	done  chan error
 }
 
-// keeper runs the server and removes it when its standard input ends, which
-// is when the process that started it calls Stop, exits or is killed. It takes the words
-// of Crash and Revive. A server that is stopped first makes no processes while they are
-// listed; those that outlived it would hold up the next one.
+// keeper is a script that runs the server and removes it when its standard input ends:
+// when the process that started it calls Stop, exits or is killed. Crash and Revive send
+// it commands. A crash first suspends the server, so that it starts no process while
+// they are listed; a process that survives would block the next server.
 const keeper = `
 trap '' INT TERM HUP
 run() {
@@ -54,8 +54,8 @@ wait $pid 2>/dev/null
 rm -rf "$2"
 `
 
-// settings are for speed: nothing here has to survive. The log is kept small
-// because it may be in memory.
+// settings are for speed: no data here has to survive. The log stays small because
+// it may be in memory.
 const settings = `
 listen_addresses = ''
 unix_socket_permissions = 0777
@@ -71,8 +71,8 @@ autovacuum = off
 log_min_messages = fatal
 `
 
-// Start makes and starts a cluster, with more lines of settings. Stop it, or just end
-// the process.
+// Start creates and starts a cluster, with additional lines of settings. It ends with
+// Stop or with the process.
 func Start(ctx context.Context, more ...string) (*Cluster, error) {
 	return begin(ctx, func(c *Cluster, bin string) error { return c.init(ctx, bin, more) })
 }
@@ -82,8 +82,8 @@ func Replicated() []string {
 	return []string{"wal_level = replica", "max_wal_senders = 4", "wal_keep_size = 256MB"}
 }
 
-// Standby makes and starts a standby of a cluster that was started with Replicated, by
-// a name that synchronous_standby_names can have.
+// Standby creates and starts a standby of a cluster that was started with Replicated.
+// synchronous_standby_names can contain its name.
 func (c *Cluster) Standby(ctx context.Context, name string) (*Cluster, error) {
 	return begin(ctx, func(s *Cluster, bin string) error {
 		from := fmt.Sprintf("host=%s user=hearth application_name=%s", c.dir, name)
@@ -92,7 +92,7 @@ func (c *Cluster) Standby(ctx context.Context, name string) (*Cluster, error) {
 	})
 }
 
-// begin makes a folder, fills it, and starts the server in it.
+// begin creates a folder, fills it and starts the server in it.
 func begin(ctx context.Context, fill func(*Cluster, string) error) (*Cluster, error) {
 	if runtime.GOOS == "windows" {
 		return nil, errors.New("a cluster cannot be started on Windows: set HEARTH_TEST_POSTGRES_URL")
@@ -116,7 +116,7 @@ func begin(ctx context.Context, fill func(*Cluster, string) error) (*Cluster, er
 	return c, nil
 }
 
-// URL names a database of the cluster; "postgres" always exists.
+// URL returns the URL of a database of the cluster; "postgres" always exists.
 func (c *Cluster) URL(database string) string {
 	q := url.Values{"host": {c.dir}, "user": {"hearth"}, "sslmode": {"disable"}}
 	return "postgres:///" + database + "?" + q.Encode()
@@ -133,7 +133,7 @@ func (c *Cluster) Stop() error {
 	return <-c.done
 }
 
-// Crash ends all processes of the server at once, as kill -9 does. It needs /proc.
+// Crash kills all processes of the server at once, as kill -9 does. It needs /proc.
 func (c *Cluster) Crash() error {
 	if _, err := io.WriteString(c.leash, "crash\n"); err != nil {
 		return err
@@ -150,13 +150,13 @@ func (c *Cluster) Revive(ctx context.Context) error {
 	return c.await(ctx)
 }
 
-// init makes an empty cluster.
+// init creates an empty cluster.
 func (c *Cluster) init(ctx context.Context, bin string, more []string) error {
 	return c.make(exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", filepath.Join(c.dir, "data"),
 		"-U", "hearth", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C", "--no-instructions"), append([]string{settings}, more...))
 }
 
-// make runs the program that makes the data folder, and adds lines of settings.
+// make runs the program that creates the data folder, and adds lines of settings.
 func (c *Cluster) make(program *exec.Cmd, lines []string) error {
 	if err := handOver(c.dir); err != nil {
 		return err

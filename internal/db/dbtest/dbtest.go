@@ -49,10 +49,10 @@ func Each(t *testing.T, f func(t *testing.T, d *db.DB), opts ...Option) {
 func Everything() bool { return os.Getenv("HEARTH_TEST_DATABASES") == "all" }
 
 // Any runs f as a subtest on SQLite, and with HEARTH_TEST_DATABASES=all on
-// PostgreSQL too: for rules that are the same on any database. What takes
-// locks, meets other writers, is killed, or is written in a dialect belongs to
-// Each, and so do the cases of routes, which reach nearly every query on both;
-// that PostgreSQL understands every statement is tested in internal/archtest.
+// PostgreSQL too: for rules that are the same on any database. Tests that take
+// locks, compete with other writers, get killed or use a SQL dialect need Each, and
+// so do the cases of routes, which reach nearly every query on both databases.
+// internal/archtest tests that PostgreSQL accepts every statement.
 func Any(t *testing.T, f func(t *testing.T, d *db.DB), opts ...Option) {
 	t.Helper()
 	if Everything() {
@@ -68,8 +68,8 @@ func Any(t *testing.T, f func(t *testing.T, d *db.DB), opts ...Option) {
 // SQLite opens a migrated store in a temporary folder.
 func SQLite(t testing.TB, opts ...Option) *db.DB {
 	t.Helper()
-	// A busy machine under the race detector is no stuck function; tests of
-	// the limit set their own.
+	// On a busy machine with the race detector a slow function is not stuck;
+	// tests of the limit set their own.
 	cfg := db.Config{Path: filepath.Join(t.TempDir(), "hearth.db"), Log: Log(t), TxLimit: 30 * time.Second}
 	for _, o := range opts {
 		o(&cfg)
@@ -109,8 +109,8 @@ func migrate(ctx context.Context, cfg db.Config) error {
 	return errors.Join(d.Migrate(ctx), d.Close())
 }
 
-// Postgres opens a migrated store in a PostgreSQL database of its own, or
-// skips the test when there is no PostgreSQL.
+// Postgres opens a migrated store in its own PostgreSQL database, or skips the
+// test if there is no PostgreSQL.
 func Postgres(t testing.TB, opts ...Option) *db.DB {
 	t.Helper()
 	s := server(t)
@@ -126,22 +126,22 @@ func Postgres(t testing.TB, opts ...Option) *db.DB {
 	return open(t, cfg, false)
 }
 
-// URL gives an empty PostgreSQL database of the test's own.
+// URL returns the URL of an empty PostgreSQL database for this test only.
 func URL(t testing.TB) string {
 	t.Helper()
 	return server(t).database(t, "template0")
 }
 
-// Migrated is URL with the tables of a server in it, for programs that open the
-// database themselves: copying them takes a tenth of making them.
+// Migrated is URL for a database that has the server's tables already, for programs
+// that open it themselves: copying the tables takes a tenth of creating them.
 func Migrated(t testing.TB) string {
 	t.Helper()
 	s := server(t)
 	return s.database(t, s.template(t))
 }
 
-// Own starts a cluster for one test, with more lines of settings. Where the programs of
-// PostgreSQL are not installed the test is skipped.
+// Own starts a cluster for one test, with additional lines of settings. It skips the
+// test if PostgreSQL's programs are not installed.
 func Own(t testing.TB, more ...string) *Cluster {
 	t.Helper()
 	if _, err := binaries(); err != nil {
@@ -159,8 +159,8 @@ func Own(t testing.TB, more ...string) *Cluster {
 	return c
 }
 
-// Skewed opens a migrated PostgreSQL as a process does whose clock is ahead by some
-// time.
+// Skewed opens a migrated PostgreSQL store as a process whose clock is ahead would
+// open it.
 func Skewed(t testing.TB, url string, ahead time.Duration) *db.DB {
 	t.Helper()
 	return open(t, db.Config{URL: url, Log: Log(t), Conns: 8, Clock: func() time.Time { return time.Now().Add(ahead) }}, false)
@@ -185,17 +185,17 @@ func open(t testing.TB, cfg db.Config, migrate bool) *db.DB {
 	return d
 }
 
-// Log writes to the log of a test: warnings and worse.
+// Log returns a logger that writes warnings and errors to the log of a test.
 func Log(t testing.TB) *slog.Logger {
 	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// cleanupContext is for work after the test's own context has ended.
+// cleanupContext returns a context for work after the test's own has ended.
 func cleanupContext(t testing.TB) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
 }
 
-// missing skips a test that needs PostgreSQL, or fails it where all is required.
+// missing skips a test that needs PostgreSQL, or fails it if everything is required.
 func missing(t testing.TB, why error) {
 	t.Helper()
 	if os.Getenv("HEARTH_TEST_REQUIRE") == "all" {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Link is the way to PostgreSQL, which a test can freeze: nothing passes any more, and
-// nobody is told.
+// Link is a connection to PostgreSQL that a test can freeze: no data passes any more,
+// and neither end gets an error.
 type Link struct {
 	l      net.Listener
 	to     string
@@ -17,7 +17,7 @@ type Link struct {
 	frozen chan struct{} // closed while traffic passes
 }
 
-// NewLink gives the URL of a database through a link of its own.
+// NewLink returns a new link and the URL that reaches a database through it.
 func NewLink(t testing.TB, dsn string) (*Link, string) {
 	t.Helper()
 	u, err := url.Parse(dsn)

@@ -5,13 +5,13 @@ import "syscall"
 // ramDisk is where Linux keeps a file system in memory.
 const ramDisk = "/dev/shm"
 
-// ramRoom is how much must be free there. All tests at once need a tenth of it,
-// and where memory is so scarce that there is less, it is for the programs.
+// ramRoom is how much must be free there. All tests at once need a tenth of it; if
+// less is free, the programs need the memory more.
 const ramRoom = 4 << 30
 
-// folderOfClusters is the parent of the folders of clusters. A database is a
-// thousand small files, and one is made and dropped for every test: on a disk
-// that takes more time than the tests themselves. "" is the usual place.
+// folderOfClusters returns the parent of the clusters' folders. A database is a
+// thousand small files, and every test creates and drops one: on a disk that
+// takes longer than the tests themselves. "" is the default temporary folder.
 func folderOfClusters() string {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(ramDisk, &fs); err != nil || fs.Bavail*uint64(fs.Bsize) < ramRoom {

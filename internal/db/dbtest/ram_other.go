@@ -2,5 +2,5 @@
 
 package dbtest
 
-// folderOfClusters is the parent of the folders of clusters: the usual place.
+// folderOfClusters returns the parent of the clusters' folders: the default one.
 func folderOfClusters() string { return "" }

@@ -18,7 +18,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// pgServer is a PostgreSQL all tests of this binary share.
+// pgServer is the PostgreSQL that all tests of this binary share.
 type pgServer struct {
 	url   string // of a database to connect to for CREATE DATABASE
 	admin *pgxpool.Pool
@@ -59,7 +59,7 @@ func server(t testing.TB) *pgServer {
 	return s
 }
 
-// database makes a database for one test and drops it afterwards.
+// database creates a database for one test and drops it afterwards.
 func (s *pgServer) database(t testing.TB, template string) string {
 	t.Helper()
 	name := "t_" + strings.ReplaceAll(db.NewID(), "-", "")
@@ -76,8 +76,8 @@ func (s *pgServer) database(t testing.TB, template string) string {
 	return s.named(name)
 }
 
-// create copies a template. Two copies of one template at a time are fine,
-// but not while somebody is still connected to it: then it is tried again.
+// create copies a template. Two copies of one template at a time are fine, but
+// not while a connection to it is open: then create tries again.
 func (s *pgServer) create(ctx context.Context, name, template string) error {
 	deadline := time.Now().Add(20 * time.Second)
 	for {
@@ -93,7 +93,7 @@ func (s *pgServer) create(ctx context.Context, name, template string) error {
 	}
 }
 
-// named is the server's URL with another database.
+// named returns the server's URL with another database.
 func (s *pgServer) named(database string) string {
 	u, err := url.Parse(s.url)
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *pgServer) named(database string) string {
 	return u.String()
 }
 
-// template is a migrated database to copy from. Its name holds a hash of the
+// template returns a migrated database to copy. Its name holds a hash of the
 // migrations, so test binaries that share a server share it too.
 func (s *pgServer) template(t testing.TB) string {
 	t.Helper()
@@ -134,7 +134,7 @@ func (s *pgServer) makeTemplate(ctx context.Context) (string, error) {
 	if err != nil || there {
 		return name, err
 	}
-	// Built under another name first: a killed run leaves no half template.
+	// Built under another name first, so a killed run leaves no half-made template.
 	part := name + "_part"
 	if _, err := conn.Exec(ctx, "DROP DATABASE IF EXISTS "+part); err != nil {
 		return "", err

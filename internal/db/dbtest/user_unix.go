@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// serverUser is who runs PostgreSQL: we, or when we are root, somebody who is
-// not. PostgreSQL refuses to run as root.
+// serverUser returns the user that runs PostgreSQL: the current one, or another if
+// that is root. PostgreSQL refuses to run as root.
 func serverUser() (uid, gid int, err error) {
 	if os.Geteuid() != 0 {
 		return os.Geteuid(), os.Getegid(), nil
@@ -42,8 +42,8 @@ func handOver(dir string) error {
 	return os.Chmod(dir, 0o755)
 }
 
-// asServerUser makes cmd run as that user, in a process group of its own so
-// that Ctrl-C does not reach it before its work is done.
+// asServerUser makes cmd run as that user, in its own process group so that
+// Ctrl-C does not reach it before its work is done.
 func asServerUser(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if os.Geteuid() != 0 {

@@ -18,7 +18,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Conn is an open file.
+// Conn is a connection to an open database file.
 type Conn struct {
 	tls *libc.TLS
 	db  uintptr
@@ -29,8 +29,8 @@ type Conn struct {
 	closed bool
 }
 
-// Open opens a file that SQLite's URI names. Double-quoted text is a name, as on
-// PostgreSQL.
+// Open opens the database file at a SQLite URI. Double-quoted text in statements is a
+// name, as in PostgreSQL.
 func Open(uri string) (*Conn, error) {
 	start()
 	c := &Conn{tls: libc.NewTLS()}
@@ -42,12 +42,12 @@ func Open(uri string) (*Conn, error) {
 }
 
 // cachePages is how many pages a connection's cache allocates in one piece. A reader
-// drops its whole cache whenever somebody has written; pages of the piece go back to
-// a list in it, each other one to the system and, when it is needed again, back.
+// drops its whole cache after every write by another connection; pages of the piece
+// return to a free list, while others are freed and allocated again.
 const cachePages = 200
 
-// start readies SQLite: on platforms where its translation wants that, and with
-// settings of the whole process, which come before the first connection.
+// start initializes SQLite, on platforms where its translation needs that, and sets
+// the options of the whole process, which must precede the first connection.
 var start = sync.OnceFunc(func() {
 	sqlite3.PatchIssue199()
 	tls := libc.NewTLS()
@@ -78,8 +78,8 @@ func (c *Conn) open(uri string) error {
 		return c.fault(rc)
 	}
 	sqlite3.Xsqlite3_extended_result_codes(c.tls, c.db, 1)
-	// The planner does not look at parameters: where a table has a partial index it
-	// would prepare a statement anew for every value.
+	// The planner ignores the values of parameters: for a table with a partial index
+	// it would otherwise prepare the statement again for every value.
 	for option, value := range map[int32]int32{sqlite3.SQLITE_DBCONFIG_DQS_DDL: 0, sqlite3.SQLITE_DBCONFIG_DQS_DML: 0, sqlite3.SQLITE_DBCONFIG_ENABLE_QPSG: 1} {
 		if rc := c.turn(option, value); rc != sqlite3.SQLITE_OK {
 			return c.fault(rc)
@@ -88,7 +88,7 @@ func (c *Conn) open(uri string) error {
 	return nil
 }
 
-// turn sets an option of the connection, 0 or 1.
+// turn sets an option of the connection to 0 or 1.
 func (c *Conn) turn(option, value int32) int32 {
 	const args = 2 * 8 // the slots of C's variable arguments
 	list := c.alloc(args)
@@ -99,7 +99,7 @@ func (c *Conn) turn(option, value int32) int32 {
 	return sqlite3.Xsqlite3_db_config(c.tls, c.db, option, libc.VaList(list, value, uintptr(0)))
 }
 
-// Close closes the file. All statements must have been closed before.
+// Close closes the file. Close all statements first.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,8 +116,8 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// Interrupt makes a statement that runs now fail. It may be called from any
-// goroutine.
+// Interrupt makes the statement that is running fail. Any goroutine may call
+// it.
 func (c *Conn) Interrupt() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,11 +129,11 @@ func (c *Conn) Interrupt() {
 	sqlite3.Xsqlite3_interrupt(tls, c.db)
 }
 
-// InTx reports whether a transaction is open. One that was begun may have been
-// rolled back by SQLite itself.
+// InTx reports whether a transaction is open. SQLite may have rolled back a
+// transaction after an error.
 func (c *Conn) InTx() bool { return sqlite3.Xsqlite3_get_autocommit(c.tls, c.db) == 0 }
 
-// Changes is how many rows the last INSERT, UPDATE or DELETE has changed.
+// Changes returns how many rows the last INSERT, UPDATE or DELETE changed.
 func (c *Conn) Changes() int64 { return sqlite3.Xsqlite3_changes64(c.tls, c.db) }
 
 // Run executes a script of statements without parameters.
@@ -172,13 +172,13 @@ func (c *Conn) Prepare(sql string) (*Stmt, error) {
 	return s, nil
 }
 
-// Error is what SQLite says of a call.
+// Error is an error SQLite returned.
 type Error struct {
 	code int32
 	text string
 }
 
-// Code is the extended result code.
+// Code returns the extended result code.
 func (e *Error) Code() int { return int(e.code) }
 
 // Error implements error.
@@ -186,7 +186,7 @@ func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.text, e.code) }
 
 func outOfMemory() error { return &Error{code: sqlite3.SQLITE_NOMEM, text: "out of memory"} }
 
-// fault is the error of a call that has just given rc.
+// fault returns the error of a call that has just returned rc.
 func (c *Conn) fault(rc int32) error {
 	text := libc.GoString(sqlite3.Xsqlite3_errstr(c.tls, rc))
 	if c.db != 0 {
@@ -197,10 +197,10 @@ func (c *Conn) fault(rc int32) error {
 	return &Error{code: rc, text: text}
 }
 
-// alloc gives memory that is not Go's; 0 when there is none.
+// alloc allocates memory outside Go's heap; 0 if there is none.
 func (c *Conn) alloc(size uintptr) uintptr { return sqlite3.Xsqlite3_malloc64(c.use(), uint64(size)) }
 
-// use is the thread of the connection for one more call.
+// use returns the connection's thread for one more call.
 func (c *Conn) use() *libc.TLS {
 	c.n++
 	return c.tls
@@ -208,7 +208,7 @@ func (c *Conn) use() *libc.TLS {
 
 func (c *Conn) free(p uintptr) { sqlite3.Xsqlite3_free(c.tls, p) }
 
-// text is a copy of s that ends with a zero.
+// text returns a zero-terminated copy of s.
 func (c *Conn) text(s string) (uintptr, error) {
 	p := c.alloc(uintptr(len(s)) + 1)
 	if p == 0 {
@@ -220,5 +220,5 @@ func (c *Conn) text(s string) (uintptr, error) {
 	return p, nil
 }
 
-// at is the address p, which is not of Go's memory.
+// at returns a pointer to the address p, outside Go's heap.
 func at(p uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&p)) }

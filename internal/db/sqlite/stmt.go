@@ -9,7 +9,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// keepRoom is how much memory a statement keeps for the next texts it is given.
+// keepRoom is how much memory a statement keeps for the parameters of its next run.
 const keepRoom = 4 << 10
 
 // Stmt is a compiled statement.
@@ -21,13 +21,13 @@ type Stmt struct {
 	size   int
 }
 
-// Columns is how many columns its rows have. It may change with the tables:
-// SQLite then compiles the statement anew, at its first Step.
+// Columns returns how many columns the rows have. It may change with the tables:
+// SQLite then compiles the statement again at its first Step.
 func (s *Stmt) Columns() int { return int(sqlite3.Xsqlite3_column_count(s.c.tls, s.p)) }
 
 // Bind sets all parameters. A value is nil, a string, int64, int, bool, float64
-// or []byte. They are copied: SQLite reads them while the statement runs, and
-// knows nothing of Go's stacks, which move.
+// or []byte. Bind copies them: SQLite reads them while the statement runs, and
+// Go's stacks may move meanwhile.
 func (s *Stmt) Bind(vals []any) error {
 	if len(vals) != s.params {
 		return fmt.Errorf("%d values for %d parameters", len(vals), s.params)
@@ -67,8 +67,8 @@ func (s *Stmt) Bind(vals []any) error {
 	return nil
 }
 
-// makeRoom has memory for all texts and blobs of vals. Even an empty text needs
-// an address: without one it would be NULL.
+// makeRoom allocates memory for all texts and blobs in vals. Even an empty text
+// needs an address: without one it would be NULL.
 func (s *Stmt) makeRoom(vals []any) error {
 	need, some := 0, false
 	for _, val := range vals {
@@ -94,7 +94,7 @@ func (s *Stmt) makeRoom(vals []any) error {
 	return nil
 }
 
-// drop gives the memory of the parameters back.
+// drop frees the memory of the parameters.
 func (s *Stmt) drop() {
 	if s.size == 0 {
 		return
@@ -123,7 +123,7 @@ func (s *Stmt) Step() (bool, error) {
 	}
 }
 
-// Reset ends a run. Its error is that of the last Step, if that failed.
+// Reset ends a run. It returns the error of the last Step, if that failed.
 func (s *Stmt) Reset() error {
 	rc := sqlite3.Xsqlite3_reset(s.c.use(), s.p)
 	if s.size > keepRoom {
@@ -135,7 +135,7 @@ func (s *Stmt) Reset() error {
 	return nil
 }
 
-// Close frees the statement. A second time it does nothing.
+// Close frees the statement. A second call does nothing.
 func (s *Stmt) Close() error {
 	if s.p == 0 {
 		return nil
@@ -149,7 +149,7 @@ func (s *Stmt) Close() error {
 	return nil
 }
 
-// Kind is what a column of a row holds.
+// Kind is the type of a value in a row.
 type Kind uint8
 
 // The kinds.
@@ -161,14 +161,14 @@ const (
 	Blob
 )
 
-// Value is a column of a row, copied.
+// Value is a copy of the value in one column of a row.
 type Value struct {
 	Kind  Kind
 	num   uint64
 	bytes []byte
 }
 
-// Column is column i of the row that Step has come to.
+// Column returns column i of the row that Step has reached.
 func (s *Stmt) Column(i int) Value {
 	tls, n := s.c.use(), int32(i)
 	switch sqlite3.Xsqlite3_column_type(tls, s.p, n) {
@@ -184,7 +184,7 @@ func (s *Stmt) Column(i int) Value {
 	return Value{}
 }
 
-// copied is column n, which SQLite has put at p.
+// copied returns a copy of column n, which SQLite stored at p.
 func (s *Stmt) copied(p uintptr, n int32) []byte {
 	size := sqlite3.Xsqlite3_column_bytes(s.c.tls, s.p, n)
 	b := make([]byte, size)
@@ -194,15 +194,15 @@ func (s *Stmt) copied(p uintptr, n int32) []byte {
 	return b
 }
 
-// Int is a value of kind Int.
+// Int returns a value of kind Int.
 func (v Value) Int() int64 { return int64(v.num) }
 
-// Float is a value of kind Float.
+// Float returns a value of kind Float.
 func (v Value) Float() float64 { return math.Float64frombits(v.num) }
 
-// Bytes is a value of kind Blob. It is the caller's.
+// Bytes returns a value of kind Blob. The caller may change it.
 func (v Value) Bytes() []byte { return v.bytes }
 
-// Text is a value of kind Text. Nobody changes its bytes: they were copied for
-// it, and Bytes is for blobs.
+// Text returns a value of kind Text. Its bytes never change: Value holds a copy,
+// and Bytes is only for blobs.
 func (v Value) Text() string { return unsafe.String(unsafe.SliceData(v.bytes), len(v.bytes)) }

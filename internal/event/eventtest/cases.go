@@ -13,10 +13,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web/webtest"
 )
 
-// Cases plays every case of a file against a handler, each in a workspace of
-// its own. Rows are those of the workspace in a table; events the types of
-// what the request appended. A request is by the role "owner" unless it says
-// another, "none" for nobody, "other" for an owner elsewhere.
+// Cases runs every case of a file against a handler, each in its own workspace.
+// Rows counts the workspace's rows in a table; events lists the types of the
+// events the request appended. A request has the role "owner" unless it names
+// another: "none" sends no token, "other" is an owner of another workspace.
 func Cases(t *testing.T, file string, d *db.DB, l *event.Log, h http.Handler) {
 	t.Helper()
 	for i, c := range webtest.Read(t, file) {
@@ -88,7 +88,7 @@ func events(t *testing.T, l *event.Log, q event.Query, want []string) {
 	}
 }
 
-// filterable wants filters to know what the data of an event holds.
+// filterable checks that filters accept every member of an event's data.
 func filterable(t *testing.T, it event.Item) {
 	t.Helper()
 	if it.Data.IsZero() {

@@ -17,13 +17,13 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web/webtest"
 )
 
-// Cursors signs the cursors of tests.
+// Cursors signs cursors in tests.
 func Cursors() web.Cursors { return web.Cursors{Key: []byte("0123456789abcdef0123456789abcdef")} }
 
-// Caller makes a caller of a workspace: "owner" may everything, "reader" and
-// "reader2" only read events, "auditor" reads what was done too, "hooker" only handles webhooks,
-// "clerk" works on twins and does not see what is personal in others', "project"
-// is limited to one, "phone" and "tablet" are two did:keys that sign for a DID.
+// Caller makes a caller of a workspace: "owner" may do everything, "reader" and
+// "reader2" may only read events, "auditor" may also read the audit log, "hooker" may only manage
+// webhooks, "clerk" works on twins but does not see others' personal data, "project"
+// is limited to one project, "phone" and "tablet" are two did:keys that sign for a DID.
 func Caller(ws, role string) web.Caller {
 	c := web.Caller{Workspace: ws, DID: "did:key:" + role, Key: "key-" + role + "-" + ws}
 	switch role {
@@ -45,7 +45,7 @@ func Caller(ws, role string) web.Caller {
 	return c
 }
 
-// Context is that of a request by an owner.
+// Context returns the context of a request by an owner.
 func Context(ctx context.Context, ws string) context.Context {
 	return web.WithCaller(ctx, Caller(ws, "owner"))
 }
@@ -55,7 +55,7 @@ type Gate struct{}
 
 var _ web.Gate = Gate{}
 
-// Admit reads the caller off the header.
+// Admit reads the caller from the header.
 func (Gate) Admit(_ http.Header, r *http.Request, scope web.Scope) (web.Caller, error) {
 	ws, role, ok := strings.Cut(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), " ")
 	if !ok {
@@ -68,7 +68,7 @@ func (Gate) Admit(_ http.Header, r *http.Request, scope web.Scope) (web.Caller, 
 	return c, nil
 }
 
-// Serve makes a handler of the routes add enters.
+// Serve returns a handler for the routes that add registers.
 func Serve(t testing.TB, add ...func(*web.API)) http.Handler {
 	t.Helper()
 	a := web.NewAPI(web.APIConfig{Name: "test", Gate: Gate{}, Errors: web.Problem})
@@ -78,8 +78,8 @@ func Serve(t testing.TB, add ...func(*web.API)) http.Handler {
 	return webtest.Handler(t, a)
 }
 
-// Append stores events, each in a transaction of its own: "type", "type subject"
-// or "type subject data", the data as JSON.
+// Append stores events, each in its own transaction: "type", "type subject"
+// or "type subject data", with the data as JSON.
 func Append(t testing.TB, d *db.DB, l *event.Log, ws string, types ...string) {
 	t.Helper()
 	ctx := Context(t.Context(), ws)

@@ -30,7 +30,7 @@ type Stream struct {
 	doc    *webtest.Channel
 }
 
-// Open asks for a stream as a role of a workspace. header may be nil.
+// Open opens a stream in a role of a workspace. header may be nil.
 func Open(t testing.TB, url, ws, role string, header map[string]string) *Stream {
 	t.Helper()
 	ctx, cut := context.WithCancel(t.Context())
@@ -91,8 +91,8 @@ func (s *Stream) read(ctx context.Context, body io.ReadCloser) {
 	}
 }
 
-// Next is the next frame that carries an event; false at the end. Heartbeats
-// and hints are passed over.
+// Next returns the next frame that carries an event, or false at the end. It
+// skips heartbeats and hints.
 func (s *Stream) Next(t testing.TB) (Frame, bool) {
 	t.Helper()
 	late := time.After(30 * time.Second)
@@ -112,7 +112,7 @@ func (s *Stream) Next(t testing.TB) (Frame, bool) {
 	}
 }
 
-// documented holds a frame to the reference.
+// documented checks a frame against the reference.
 func (s *Stream) documented(t testing.TB, f Frame) {
 	t.Helper()
 	if s.doc == nil {

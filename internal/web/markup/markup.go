@@ -1,10 +1,10 @@
 // Package markup writes pages of HTML. A page is a chain of calls, each of which
 // says what it writes: markup from the source, text that is escaped, or a picture
-// or style of our own. It parses nothing and uses no reflection, unlike
+// or style of our own. The package parses nothing and uses no reflection, unlike
 // html/template, which finds methods by their names and so keeps every method of
 // the program in the binary.
 //
-// It does not know where in a page a text appears. Text is safe between tags and
+// The package does not know where in a page a text appears. Text is safe between tags and
 // inside quoted attributes that hold words or numbers; the target of a link goes
 // into Href, and nothing goes into a script, a style or the name of a tag.
 package markup
@@ -14,14 +14,14 @@ import (
 	"unicode/utf8"
 )
 
-// Writer holds what has been written of a page. The zero value is an empty one.
+// Writer holds the part of a page written so far. The zero value is an empty page.
 type Writer struct{ b []byte }
 
-// literal is markup that stands in the source: nobody outside of this package can
-// make one of a variable.
+// literal is markup written in the source: code outside this package cannot convert
+// a variable to it.
 type literal string
 
-// Own is a picture or a style that we made, which stands in the page as it is.
+// Own is a picture or a style of our own, which goes into the page unescaped.
 type Own string
 
 // Put writes markup, which can only be a constant.
@@ -30,8 +30,8 @@ func (w *Writer) Put(m literal) *Writer {
 	return w
 }
 
-// Text writes s so that it is read as text, between tags or inside quotes. A NUL and
-// bytes that are not UTF-8 become U+FFFD.
+// Text writes s escaped, for use between tags or inside quotes. NUL and bytes that are
+// not UTF-8 become U+FFFD.
 func (w *Writer) Text(s string) *Writer {
 	from := 0
 	for i, r := range s {
@@ -65,12 +65,12 @@ func (w *Writer) Text(s string) *Writer {
 	return w
 }
 
-// Tag writes an element without attributes that holds a text.
+// Tag writes an element without attributes that contains a text.
 func (w *Writer) Tag(name literal, text string) *Writer {
 	return w.Put("<").Put(name).Put(">").Text(text).Put("</").Put(name).Put(">")
 }
 
-// Own writes what we made ourselves as it is.
+// Own writes a picture or style of our own, unescaped.
 func (w *Writer) Own(o Own) *Writer {
 	w.b = append(w.b, o...)
 	return w
@@ -85,5 +85,5 @@ func (w *Writer) Href(path string) *Writer {
 	return w.Put(` href="`).Text(path).Put(`"`)
 }
 
-// Bytes is the page as far as it is written.
+// Bytes returns the page as written so far.
 func (w *Writer) Bytes() []byte { return w.b }

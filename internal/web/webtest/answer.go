@@ -15,11 +15,11 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Handler serves the routes of an API and holds every answer in JSON to what is
-// documented of its route: a status or a member that nobody was told of, a
-// member that is missing, a value of another type fail the test.
-// What more adds to the table is not looked at, nor are answers that have only
-// the fields asked for.
+// Handler serves the routes of an API and checks every JSON answer against the
+// route's documentation: an undocumented status or member, a missing member or
+// a value of another type fails the test.
+// It does not check the routes that more adds, nor answers to requests that
+// select fields.
 func Handler(t testing.TB, a *web.API, more ...func(*http.ServeMux)) http.Handler {
 	mux := http.NewServeMux()
 	a.Mount(mux)
@@ -29,15 +29,15 @@ func Handler(t testing.TB, a *web.API, more ...func(*http.ServeMux)) http.Handle
 	return &answers{t: t, api: a, next: mux}
 }
 
-// answers looks at what is answered.
+// answers checks the answers of a handler.
 type answers struct {
 	t    testing.TB
 	api  *web.API
 	next http.Handler
 }
 
-// documents are those that the tests of a program need, by the routes they
-// describe: most tests serve the same ones, and a document takes its time.
+// documents caches OpenAPI documents by the routes they describe: most tests of
+// a program serve the same routes, and making a document takes time.
 var documents = sync.OnceValue(func() *library { return &library{all: map[string]*document{}} })
 
 type library struct {
@@ -45,7 +45,7 @@ type library struct {
 	all map[string]*document
 }
 
-// of finds or makes the document of an API.
+// of returns the document of an API, and makes it the first time.
 func (l *library) of(a *web.API) *document {
 	var key strings.Builder
 	for _, r := range a.Routes() {
@@ -61,7 +61,7 @@ func (l *library) of(a *web.API) *document {
 	return d
 }
 
-// document is made for the first answer.
+// document returns the API's document, made for the first answer.
 type document struct {
 	mu       sync.Mutex
 	api      *web.API
@@ -80,7 +80,7 @@ func (a *answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// seen keeps an answer in JSON.
+// seen keeps a JSON answer to check it.
 type seen struct {
 	http.ResponseWriter
 	status int
@@ -89,7 +89,7 @@ type seen struct {
 	body   bytes.Buffer
 }
 
-// Unwrap lets a stream reach what is below.
+// Unwrap lets a stream reach the underlying writer.
 func (s *seen) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 func (s *seen) WriteHeader(status int) {
@@ -127,7 +127,7 @@ func (a *answers) check(pattern string, s *seen) error {
 	return schema.Validate(value)
 }
 
-// schema is that of an answer; nil when the document has none for it.
+// schema returns the schema of an answer, or nil if the document has none.
 func (d *document) schema(method, path string, s *seen) (*jsonschema.Schema, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Channel holds messages to what is documented of them.
+// Channel checks messages against their documentation.
 type Channel struct {
 	name     string
 	mu       sync.Mutex
@@ -38,8 +38,8 @@ func NewChannel(t testing.TB, c web.Channel) *Channel {
 	return out
 }
 
-// Check says what is wrong with a message: a name or a member that is not
-// documented, a member that is missing, or a value of another type.
+// Check returns what is wrong with a message: an undocumented name or member, a
+// missing member, or a value of another type.
 func (c *Channel) Check(name string, payload []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -33,7 +33,7 @@ type Case struct {
 	Events  []string       `json:"events"`
 }
 
-// Request is one request. "${name}" in it stands for a value saved before.
+// Request is one request. "${name}" in it is replaced with a value saved before.
 type Request struct {
 	Method string            `json:"method"` // GET by default
 	Path   string            `json:"path"`
@@ -43,7 +43,7 @@ type Request struct {
 	Save   map[string]string `json:"save"` // name → JSON pointer into the answer
 }
 
-// Read gives the cases of a file in testdata.
+// Read returns the cases of a file in testdata.
 func Read(t testing.TB, file string) []Case {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", file))
@@ -60,21 +60,21 @@ func Read(t testing.TB, file string) []Case {
 	return cases
 }
 
-// Play is where cases are played.
+// Play runs cases against a handler.
 type Play struct {
 	Handler http.Handler
 	Sign    func(r *http.Request, as string)
 	Vars    map[string]string // values by the names requests and cases use
 }
 
-// Run sends the requests of a case, and wants its answer.
+// Run sends the requests of a case and checks the answer.
 func (p *Play) Run(t *testing.T, c Case) {
 	t.Helper()
 	p.Prepare(t, c)
 	p.Check(t, c)
 }
 
-// Prepare sends what comes before the request of a case.
+// Prepare sends the requests that precede the request of a case.
 func (p *Play) Prepare(t *testing.T, c Case) {
 	t.Helper()
 	for i, r := range c.Before {
@@ -84,7 +84,7 @@ func (p *Play) Prepare(t *testing.T, c Case) {
 	}
 }
 
-// Check sends the request of a case, and wants its answer.
+// Check sends the request of a case and checks the answer.
 func (p *Play) Check(t *testing.T, c Case) {
 	t.Helper()
 	w := p.send(t, c.Request)
@@ -113,7 +113,7 @@ func (p *Play) Check(t *testing.T, c Case) {
 	}
 }
 
-// Expand puts values in the place of their names.
+// Expand replaces "${name}" with the values of these names.
 func (p *Play) Expand(s string) string {
 	for name, value := range p.Vars {
 		s = strings.ReplaceAll(s, "${"+name+"}", value)
@@ -160,7 +160,7 @@ func (p *Play) save(t *testing.T, r Request, w *httptest.ResponseRecorder) {
 	}
 }
 
-// match wants got to hold all of want.
+// match checks that got holds everything in want.
 func (p *Play) match(t *testing.T, at string, got, want any) {
 	t.Helper()
 	switch w := want.(type) {
@@ -194,7 +194,7 @@ func (p *Play) match(t *testing.T, at string, got, want any) {
 	t.Errorf("%s = %v, want %v", at, got, want)
 }
 
-// members leaves only the names of the members of a value.
+// members reduces a value to the names of its members.
 func members(v any) any {
 	switch x := v.(type) {
 	case map[string]any:
