@@ -20,11 +20,11 @@ import (
 // an earlier deadline.
 const Patience = 20 * time.Second
 
-// maxMessage is the most a server may send us in one message.
+// maxMessage is the largest message that a client accepts.
 const maxMessage = 16 << 20
 
 // Client is one connection, over websocket only. It starts no goroutine, answers pings
-// while it reads, and can say what no well-behaved client would. It is for one goroutine.
+// while it reads, and can break the protocol. Only one goroutine may use it.
 type Client struct {
 	conn   net.Conn
 	reader *engine.Reader
@@ -32,8 +32,8 @@ type Client struct {
 }
 
 // Dial opens a websocket to address, an http URL with the path and query of the
-// server; what engine.io wants in the query is added. The open packet is left
-// to be read.
+// server, and adds the query parameters of engine.io. It does not read the open
+// packet.
 func Dial(ctx context.Context, address string, headers http.Header) (*Client, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -94,14 +94,14 @@ func (c *Client) handshake(u *url.URL, headers http.Header) error {
 	return nil
 }
 
-// StatusError is a handshake the server did not want.
+// StatusError is a handshake that the server refused.
 type StatusError struct{ Status int }
 
-// Error names the status.
+// Error contains the status.
 func (e *StatusError) Error() string { return fmt.Sprintf("websocket refused: %d", e.Status) }
 
-// Join dials and connects to the namespace "/" with auth, a value with a JSON
-// form.
+// Join dials and connects to the namespace "/" with auth, which it encodes as
+// JSON.
 func Join(ctx context.Context, address string, auth any) (*Client, error) {
 	c, err := Dial(ctx, address, nil)
 	if err != nil {
@@ -122,7 +122,7 @@ func Join(ctx context.Context, address string, auth any) (*Client, error) {
 	return c, nil
 }
 
-// Send sends a text message, as it is.
+// Send sends a text message unchanged.
 func (c *Client) Send(text string) error { return c.SendFrame(engine.OpText, []byte(text)) }
 
 // SendFrame sends a message or control frame.
@@ -130,13 +130,13 @@ func (c *Client) SendFrame(op engine.Opcode, data []byte) error {
 	return c.SendRaw(engine.AppendMasked(nil, op, false, [4]byte{1, 2, 3, 4}, data))
 }
 
-// SendRaw sends bytes.
+// SendRaw writes bytes to the connection.
 func (c *Client) SendRaw(b []byte) error {
 	_, err := c.conn.Write(b)
 	return err
 }
 
-// Emit sends an event of "/".
+// Emit sends an event in the namespace "/".
 func (c *Client) Emit(event string, args ...any) error {
 	raw, err := json.Marshal(append([]any{event}, args...))
 	if err != nil {
@@ -145,11 +145,11 @@ func (c *Client) Emit(event string, args ...any) error {
 	return c.Send("42" + string(raw))
 }
 
-// Next reads a message or control frame, whatever it is.
+// Next reads the next message or control frame of any kind.
 func (c *Client) Next() (engine.Opcode, []byte, error) { return c.reader.Next() }
 
-// Text reads the next text message. Pings are answered, and binary messages kept
-// for Binary.
+// Text reads the next text message. It answers pings and keeps binary messages for
+// Binary.
 func (c *Client) Text() (string, error) {
 	for {
 		op, data, err := c.reader.Next()
@@ -170,7 +170,7 @@ func (c *Client) Text() (string, error) {
 	}
 }
 
-// Binary gives the next binary message.
+// Binary returns the next binary message.
 func (c *Client) Binary() ([]byte, error) {
 	if len(c.sent) > 0 {
 		first := c.sent[0]
@@ -184,8 +184,8 @@ func (c *Client) Binary() ([]byte, error) {
 	return data, err
 }
 
-// Event reads until an event of that name comes, past all else, and gives its
-// arguments.
+// Event reads until an event of that name comes, skips everything else, and
+// returns its arguments.
 func (c *Client) Event(name string) ([]json.RawMessage, error) {
 	for {
 		text, err := c.Text()
@@ -208,12 +208,12 @@ func (c *Client) Event(name string) ([]json.RawMessage, error) {
 	}
 }
 
-// Close ends the connection as a client does that leaves.
+// Close ends the connection as a client that leaves does.
 func (c *Client) Close() error {
 	_ = c.Send("41") // the connection may be closed already
 	_ = c.SendFrame(engine.OpClose, nil)
 	return c.conn.Close()
 }
 
-// Cut ends the connection without a word.
+// Cut ends the connection without a close frame.
 func (c *Client) Cut() error { return c.conn.Close() }

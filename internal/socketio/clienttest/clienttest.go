@@ -1,5 +1,5 @@
-// Package clienttest has clients for testing a server of ours: Client, which speaks
-// socket.io and can also speak it badly, and the published clients.
+// Package clienttest has clients for tests of this server: Client, which speaks
+// socket.io and can also break its rules, and the published clients.
 //
 // The published ones are the scripts of test/clients with their npm packages. Run
 // installs these once, in the user's cache folder, and shows each scenario as a
@@ -25,15 +25,15 @@ const (
 	runTime    = 5 * time.Minute // for all scenarios of a script, on a busy machine
 )
 
-// Need skips the test, or fails it, unless scripts can be run here.
+// Need skips the test, or fails it, unless scripts can run here.
 func Need(t *testing.T) {
 	t.Helper()
 	packages(t)
 }
 
-// Run runs a script, which finds its settings in env, and shows what it tells
-// as subtests: "ok NAME" or "not ok NAME", after lines that begin with # and
-// say more, and "1..N" at the end.
+// Run runs a script with the settings in env and makes a subtest of each line
+// "ok NAME" or "not ok NAME" that it prints. Lines before it that begin with #
+// give details; "1..N" ends the output.
 func Run(t *testing.T, script string, env ...string) {
 	t.Helper()
 	dir := stage(t)
@@ -63,7 +63,7 @@ func Run(t *testing.T, script string, env ...string) {
 	}
 }
 
-// account is what a script has told.
+// account is what a script has reported.
 type account struct {
 	count, planCount int
 	planned          bool
@@ -108,14 +108,14 @@ func listen(t *testing.T, out io.Reader) account {
 	return a
 }
 
-// Package is the path of a file inside the installed packages, such as
-// axe-core/axe.min.js, for tests that hand it to a browser.
+// Package returns the path of a file inside the installed packages, such as
+// axe-core/axe.min.js, for tests that load it in a browser.
 func Package(t *testing.T, file string) string {
 	t.Helper()
 	return filepath.Join(packages(t), "node_modules", filepath.FromSlash(file))
 }
 
-// stage is a folder with the scripts beside the packages they import.
+// stage returns a folder with the scripts beside the packages they import.
 func stage(t *testing.T) string {
 	t.Helper()
 	installed := packages(t)
@@ -135,7 +135,7 @@ func stage(t *testing.T) string {
 	return dir
 }
 
-// home is the folder test/clients of this repository.
+// home returns the folder test/clients of this repository.
 func home(t *testing.T) string {
 	t.Helper()
 	dir, err := os.Getwd()

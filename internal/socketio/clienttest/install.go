@@ -17,11 +17,11 @@ import (
 
 const installTime = 3 * time.Minute
 
-// manifest is what decides which packages are installed, below test/clients.
+// manifest lists the files below test/clients that decide which packages to install.
 var manifest = []string{"package.json", "package-lock.json", "chain-client/package.json", "chain-client/index.mjs"}
 
-// packages is the folder with the installed packages. The first to ask installs
-// them; it is named after the lock file, so another version gets another folder.
+// packages returns the folder with the installed packages. The first call installs
+// them. A hash of manifest names the folder, so another version gets another one.
 func packages(t *testing.T) string {
 	t.Helper()
 	node(t)
@@ -47,7 +47,7 @@ func packages(t *testing.T) string {
 	return dir
 }
 
-// node looks for the programs.
+// node skips the test, or fails it, unless npm and a recent node are installed.
 func node(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"node", "npm"} {
@@ -63,7 +63,7 @@ func node(t *testing.T) {
 	}
 }
 
-// lacking ends the test for a reason that is not ours.
+// lacking skips the test, or fails it, because something is missing on this machine.
 func lacking(t *testing.T, why string) {
 	t.Helper()
 	if os.Getenv("HEARTH_TEST_CLIENTS") == "1" {
@@ -72,7 +72,7 @@ func lacking(t *testing.T, why string) {
 	t.Skipf("SKIPPED: the published clients are not tried: %s", why)
 }
 
-// key names a set of packages.
+// key returns the name of a set of packages.
 func key(t *testing.T) string {
 	t.Helper()
 	sum := sha256.New()
@@ -93,8 +93,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// lock keeps other test programs from installing the same. A lock whose owner
-// must have died does not count.
+// lock keeps other test programs from installing the same packages. It ignores a
+// lock whose owner must have died.
 func lock(t *testing.T, path string) (unlock func(), ok bool) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -112,7 +112,7 @@ func lock(t *testing.T, path string) (unlock func(), ok bool) {
 	return func() { os.Remove(path) }, true
 }
 
-// install fills dir, which appears whole or not at all.
+// install creates dir with the packages: completely or not at all.
 func install(ctx context.Context, t *testing.T, dir string, unlock func()) {
 	t.Helper()
 	defer unlock()
@@ -144,9 +144,9 @@ func install(ctx context.Context, t *testing.T, dir string, unlock func()) {
 	}
 }
 
-// unreachable is the code with which npm failed for want of a registry that
-// serves it. A lock file that does not fit, or a package that is not what it
-// was, is another matter.
+// unreachable returns npm's error code if npm failed because the registry
+// did not serve a package. A lock file that does not match, or a package that has changed,
+// is a different failure.
 func unreachable(out string) string {
 	for _, code := range []string{
 		"ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "ENETUNREACH", "EHOSTUNREACH", "ERR_SOCKET_TIMEOUT",
