@@ -11,8 +11,8 @@ import (
 	"github.com/hearth-dmrv/hearth/plugin"
 )
 
-// Agents are sub-agents: the model calls this one as call_stove-care_agent, with a
-// task in words. It has a prompt, tools and a budget of its own.
+// Agents returns the sub-agents: the model calls this one as call_stove-care_agent,
+// with a task in words. It has its own prompt, tools and budget.
 func (h *HelpDesk) Agents() []plugin.Agent {
 	return []plugin.Agent{{
 		Name: "stove-care", Description: "Looks into a problem with one stove. The task must name the DID of its twin, and what is wrong.",
@@ -23,8 +23,8 @@ func (h *HelpDesk) Agents() []plugin.Agent {
 	}}
 }
 
-// stoveTool reads a twin by this server's own API, as the user who asks: what they
-// may not see, they do not see here either.
+// stoveTool reads a twin through this server's own API as the user who asks, so it
+// shows them nothing that they may not see.
 func (h *HelpDesk) stoveTool() plugin.Tool {
 	return plugin.Tool{
 		Name: "stove_record", Description: "Read the twin of a stove.", ReadOnly: true,
@@ -42,7 +42,7 @@ func (h *HelpDesk) stoveTool() plugin.Tool {
 			}
 			twin, err := c.Entities.Get(ctx, in.DID)
 			if e := (*client.Error)(nil); errors.As(err, &e) {
-				return nil, &plugin.Error{Status: e.Status, Message: e.Message} // in words the model may be told
+				return nil, &plugin.Error{Status: e.Status, Message: e.Message} // the model may see this message
 			}
 			if err != nil {
 				return nil, err
@@ -52,8 +52,8 @@ func (h *HelpDesk) stoveTool() plugin.Tool {
 	}
 }
 
-// callTool changes something, so the user is asked before it runs: in the stream of
-// the answer, or by a page.
+// callTool changes something, so the server asks the user before it runs: in the
+// stream of the answer, or on a page.
 func (h *HelpDesk) callTool() plugin.Tool {
 	return plugin.Tool{
 		Name: "ask_for_call", Description: "Have the help desk call the user back.",
@@ -68,9 +68,9 @@ func (h *HelpDesk) callTool() plugin.Tool {
 	}
 }
 
-// AroundTool stands around every call of a tool in the server: here, spaces in phone
-// numbers are left out before somebody is asked whether they may be called. Most
-// calls go through as they are.
+// AroundTool wraps every tool call in the server. This one removes the spaces from a
+// phone number before the server asks the user to approve the call, and passes all
+// other calls on unchanged.
 func (h *HelpDesk) AroundTool(_ context.Context, call plugin.ToolCall, next func(json.RawMessage) (plugin.Output, error)) (plugin.Output, error) {
 	if call.Tool != "ask_for_call" {
 		return next(call.Args)

@@ -17,8 +17,8 @@ type HelpDesk struct {
 	host          plugin.Host
 }
 
-// Everything the plugin can do is one of these. A name that is misspelt does not
-// compile.
+// Everything the plugin can do is one of these interfaces. A misspelt method name
+// does not compile.
 var (
 	_ plugin.Settings    = (*HelpDesk)(nil)
 	_ plugin.Starts      = (*HelpDesk)(nil)
@@ -29,11 +29,11 @@ var (
 	_ plugin.AroundTools = (*HelpDesk)(nil)
 )
 
-// NewHelpDesk makes the plugin. It gets its settings when it is started.
+// NewHelpDesk returns the plugin. Start gives it its settings.
 func NewHelpDesk() *HelpDesk { return &HelpDesk{now: time.Now} }
 
-// Manifest says what the plugin is. Its tool is loaded on demand: most
-// conversations do not need it.
+// Manifest describes the plugin. Its tool is loaded on demand: most conversations
+// do not need it.
 func (h *HelpDesk) Manifest() plugin.Manifest {
 	return plugin.Manifest{
 		Name: "help-desk", Version: "1.0.0", Title: "Help desk", Summary: "Knows when the help desk is open, and its number.",
@@ -44,7 +44,7 @@ func (h *HelpDesk) Manifest() plugin.Manifest {
 	}
 }
 
-// Settings are what an operator decides, such as plugins.help-desk.phone in
+// Settings returns what an operator can set, such as plugins.help-desk.phone in
 // hearth.yaml or HEARTH_PLUGIN_HELP_DESK_PHONE. hearth config check knows them.
 func (h *HelpDesk) Settings() []plugin.Setting {
 	return []plugin.Setting{
@@ -55,8 +55,8 @@ func (h *HelpDesk) Settings() []plugin.Setting {
 	}
 }
 
-// Start takes the settings. What only the plugin can check, it checks here: an
-// error stops the server, with the name of the plugin.
+// Start reads the settings and checks what only the plugin can check. An error
+// stops the server and names the plugin.
 func (h *HelpDesk) Start(_ context.Context, host plugin.Host) error {
 	h.host = host
 	set := host.Settings
@@ -71,7 +71,7 @@ func (h *HelpDesk) Start(_ context.Context, host plugin.Host) error {
 	return nil
 }
 
-// Prompt tells the model one sentence at the beginning of each answer.
+// Prompt returns a sentence that the model reads before each answer.
 func (h *HelpDesk) Prompt(context.Context, plugin.Turn) (string, error) {
 	if h.phone == "" {
 		return "", nil
@@ -79,7 +79,7 @@ func (h *HelpDesk) Prompt(context.Context, plugin.Turn) (string, error) {
 	return "People can be reached at the help desk: load the capability help-desk for its hours.", nil
 }
 
-// Hours is what the tool and the route answer.
+// Hours is the answer of the tool and the route.
 type Hours struct {
 	Phone  string `json:"phone"`
 	Open   bool   `json:"open"`
@@ -88,7 +88,7 @@ type Hours struct {
 	Zone   string `json:"zone"`
 }
 
-// Tools are what the model can call. The time zone of the user comes with the
+// Tools returns the tools the model can call. The user's time zone comes with the
 // call.
 func (h *HelpDesk) Tools() []plugin.Tool {
 	return []plugin.Tool{{
@@ -97,8 +97,8 @@ func (h *HelpDesk) Tools() []plugin.Tool {
 	}}
 }
 
-// Routes are what programs can call: one is for everybody, the other one knows its
-// caller.
+// Routes returns the routes that programs can call: one is public, the other knows
+// its caller.
 func (h *HelpDesk) Routes() []plugin.Route {
 	return []plugin.Route{
 		{
@@ -113,10 +113,10 @@ func (h *HelpDesk) Routes() []plugin.Route {
 	}
 }
 
-// Callback asks the help desk to call.
+// Callback asks the help desk to call the user.
 type Callback struct {
 	Phone string `json:"phone"`
-	User  string `json:"user,omitempty"` // DID of whoever asked; the answer has it
+	User  string `json:"user,omitempty"` // DID of the user who asked; only in answers
 }
 
 func (h *HelpDesk) serveCall(r *plugin.Request) (any, error) {
@@ -127,7 +127,7 @@ func (h *HelpDesk) serveCall(r *plugin.Request) (any, error) {
 	if len(in.Phone) < 4 || len(in.Phone) > 20 {
 		return nil, &plugin.Error{Status: 400, Message: "Bad Request", Details: []string{"phone must be a number of 4 to 20 digits"}}
 	}
-	in.User = r.User // never what the body says
+	in.User = r.User // never taken from the body
 	return in, nil
 }
 
