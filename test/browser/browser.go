@@ -1,5 +1,5 @@
-// Package browser drives a real Chromium over our pages, for tests, and records
-// everything that goes wrong there.
+// Package browser drives a real Chromium through this server's pages in tests, and
+// records everything that goes wrong there.
 package browser
 
 import (
@@ -23,10 +23,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Patience is how long a page may take on a busy machine before it counts as not coming.
+// Patience is how long a page may take on a busy machine before the test gives up.
 const Patience = 90 * time.Second
 
-// whole are browsers with windows; bare are the same engine without any, which
+// whole lists browsers with windows; bare lists the same engine without windows, which
 // takes two thirds of the work and shows every tab at once.
 var (
 	whole = []string{
@@ -36,7 +36,7 @@ var (
 	bare = []string{"chromium-headless-shell", "headless-shell"}
 )
 
-// find gives the first browser that is there, or skips the test.
+// find returns the first browser that is installed, or skips the test.
 func find(t *testing.T, names ...string) string {
 	t.Helper()
 	for _, name := range names {
@@ -51,7 +51,7 @@ func find(t *testing.T, names ...string) string {
 	return ""
 }
 
-// Browser is a browser and what it did while it showed our pages.
+// Browser is a browser and a record of what it did while it showed pages.
 type Browser struct {
 	Context context.Context // of the open page, for chromedp.Run
 
@@ -61,17 +61,17 @@ type Browser struct {
 	expected func(trouble string) bool
 }
 
-// Trouble is what has gone wrong so far.
+// Trouble returns what has gone wrong so far.
 func (w *Browser) Trouble() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.trouble)
 }
 
-// Expect names trouble that a test makes on purpose.
+// Expect sets which trouble a test causes on purpose.
 func (w *Browser) Expect(f func(trouble string) bool) { w.expected = f }
 
-// note takes an event of the browser.
+// note records an event of the browser.
 func (w *Browser) note(ev any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -109,8 +109,8 @@ func consoleText(e *runtime.EventConsoleAPICalled) string {
 	return strings.Join(parts, " ")
 }
 
-// Check wants that nothing went wrong and that nothing left for another address
-// than base.
+// Check fails the test if anything went wrong or if a request went to an address
+// other than base.
 func (w *Browser) Check(t *testing.T, base string) {
 	t.Helper()
 	w.mu.Lock()
@@ -135,13 +135,13 @@ func (w *Browser) Check(t *testing.T, base string) {
 	}
 }
 
-// Host is a name that leads to this machine as a name of a field network would:
-// over plain HTTP, and not one that browsers trust.
+// Host is a name for this machine that works like a name in a field network: over
+// plain HTTP, and not one that browsers trust.
 const Host = "field.test"
 
-// processes are the browsers of a test program by their path. Each is started by
-// the first test that needs it and ended by Close; a process for each test would cost
-// more than most tests do.
+// processes holds the browsers of a test program by path. The first test that needs
+// one starts it and Close ends it; a process for each test would cost more than most
+// tests do.
 var processes = struct {
 	sync.Mutex
 	running map[string]process
@@ -152,7 +152,7 @@ type process struct {
 	end     func()
 }
 
-// start gives the context of a browser process, and starts it if none runs.
+// start returns the context of a browser process, and starts one if none runs.
 func start(t *testing.T, path string) context.Context {
 	t.Helper()
 	processes.Lock()
@@ -197,7 +197,7 @@ func Close() {
 	}
 }
 
-// window opens an empty one with a store of its own, and closes it after the test.
+// window opens an empty window with its own storage, and closes it after the test.
 func window(t *testing.T, process context.Context) (context.Context, error) {
 	t.Helper()
 	browser := cdp.WithExecutor(process, chromedp.FromContext(process).Browser)
@@ -217,9 +217,9 @@ func window(t *testing.T, process context.Context) (context.Context, error) {
 	return ctx, nil
 }
 
-// Open gives a test a window of its own, with cookies and a store of its own, in
-// a browser that talks to nobody by itself. Every host but the loopback address
-// is made unreachable, so a page that needs one shows it.
+// Open returns a window for one test, with its own cookies and storage, in a
+// browser that sends no requests on its own. It can reach only the loopback
+// address, so a page that needs another host fails visibly.
 func Open(t *testing.T) *Browser {
 	t.Helper()
 	return open(t, find(t, slices.Concat([]string{os.Getenv("CHROME_PATH")}, bare, whole)...))
@@ -243,7 +243,7 @@ func open(t *testing.T, path string) *Browser {
 	if err := chromedp.Run(ctx, network.Enable(), log.Enable(), runtime.Enable()); err != nil {
 		t.Fatalf("open a window: %v", err)
 	}
-	// Machines are busy, and pages large; but a test that hangs must end. The
+	// Machines are busy and pages are large, but a test that hangs must end. The
 	// limit counts from the first use: the window lives as long as its context.
 	limited, stop := context.WithTimeout(ctx, 10*time.Minute)
 	t.Cleanup(stop)
@@ -251,9 +251,9 @@ func open(t *testing.T, path string) *Browser {
 	return w
 }
 
-// Tap clicks what a selector finds first (CSS, or XPath from //), once a person could: it
-// is where the mouse would be. It looks and clicks in one step of the page, which cannot
-// move the element away between them as it can under the clicks of the driver.
+// Tap clicks the first element that a selector finds (CSS, or XPath from //), once a person
+// could click it: nothing covers it. It looks and clicks in one step, so the page cannot
+// move the element in between, as it can with the driver's own clicks.
 func Tap(selector string) chromedp.Action {
 	find := fmt.Sprintf(`document.querySelector(%q)`, selector)
 	if strings.HasPrefix(selector, "//") {
@@ -271,7 +271,7 @@ func Tap(selector string) chromedp.Action {
 	})(`+find+`)`, nil, chromedp.WithPollingInterval(30*time.Millisecond), chromedp.WithPollingTimeout(Patience))
 }
 
-// Shot saves a picture of the page under $HEARTH_TEST_SHOTS, for people.
+// Shot saves a picture of the page in $HEARTH_TEST_SHOTS, for people to look at.
 func (w *Browser) Shot(t *testing.T, name string) {
 	t.Helper()
 	dir := os.Getenv("HEARTH_TEST_SHOTS")

@@ -15,12 +15,12 @@ import (
 	"testing"
 )
 
-// programVariable names a program that was built from this source, for all test
-// programs of a run: linking it takes seconds each time.
+// programVariable is the environment variable with the path of a program built from
+// this source, for all test programs of a run: linking takes seconds each time.
 const programVariable = "HEARTH_TEST_PROGRAM"
 
-// Build compiles the program into dir and returns its path, or that of the one
-// which the environment names.
+// Build compiles the program into dir and returns its path, or returns the path
+// that the environment names.
 func Build(dir string) (string, error) {
 	if path := os.Getenv(programVariable); path != "" {
 		return path, nil
@@ -32,7 +32,7 @@ func Build(dir string) (string, error) {
 	return compile(root, dir)
 }
 
-// BuildCommit is Build for the source of a commit, which it unpacks in dir.
+// BuildCommit is Build for the source of a commit, which it extracts into dir.
 func BuildCommit(commit, dir string) (string, error) {
 	root, err := Root()
 	if err != nil {
@@ -50,8 +50,8 @@ func BuildCommit(commit, dir string) (string, error) {
 	return path, errors.Join(err, cmd.Run())
 }
 
-// BuildWith is Build with other contents of some files, which need not exist. A path
-// that is not absolute is one in the repository.
+// BuildWith is Build with different contents for some files, which need not exist. A
+// relative path starts at the root of the repository.
 func BuildWith(dir string, files map[string]string) (string, error) {
 	root, err := Root()
 	if err != nil {
@@ -79,7 +79,7 @@ func BuildWith(dir string, files map[string]string) (string, error) {
 	return compile(root, dir, "-overlay="+overlay)
 }
 
-// compile builds the program of the source in root into dir.
+// compile builds the program from the source in root into dir.
 func compile(root, dir string, flags ...string) (string, error) {
 	name := "hearth"
 	if runtime.GOOS == "windows" {
@@ -95,9 +95,9 @@ func compile(root, dir string, flags ...string) (string, error) {
 	return path, nil
 }
 
-// Beside makes a workspace of this checkout and a module that is compiled with it, and
-// returns it as a setting of go commands: what is compiled of the checkout already serves
-// the module as well.
+// Beside makes a Go workspace of this checkout and the module in dir, and returns it as
+// an environment setting for go commands, so that the module reuses the compiled packages
+// of the checkout.
 func Beside(t testing.TB, dir string) string {
 	t.Helper()
 	root, err := Root()
@@ -113,7 +113,7 @@ func Beside(t testing.TB, dir string) string {
 	return setting
 }
 
-// Root is the folder of go.mod.
+// Root returns the folder of go.mod.
 func Root() (string, error) {
 	out, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
@@ -126,11 +126,11 @@ func Root() (string, error) {
 	return filepath.Dir(mod), nil
 }
 
-// binDir is where the shared binary lies, once a test has asked for it.
+// binDir is the folder of the shared binary, once a test has asked for it.
 var binDir atomic.Value
 
-// built is the binary all tests of one process share, in a folder that Main
-// removes.
+// built builds the binary that all tests of one process share, in a folder that
+// Main removes.
 var built = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "hearth-bin-")
 	if err != nil {

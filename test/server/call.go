@@ -26,25 +26,25 @@ func (a *Answer) JSON(v any) error {
 	return nil
 }
 
-// Client calls a server and reads whole answers. The zero value of a member
-// leaves it out.
+// Client calls a server and reads whole answers. Without Key it sends no
+// bearer token.
 type Client struct {
 	URL  string       // of the server
 	Key  string       // sent as bearer
 	HTTP *http.Client // http.DefaultClient
 }
 
-// Client makes calls with the owner key over up to conns kept connections.
+// Client returns a client with the owner key that opens and keeps at most conns connections.
 func (s *Server) Client(conns int) *Client {
 	tr := &http.Transport{MaxIdleConnsPerHost: conns, MaxConnsPerHost: conns, DisableCompression: true}
 	return &Client{URL: s.URL, Key: s.Key, HTTP: &http.Client{Transport: tr, Timeout: 30 * time.Second}}
 }
 
-// Close ends the kept connections.
+// Close closes the idle connections.
 func (c *Client) Close() { c.HTTP.CloseIdleConnections() }
 
-// Do sends one request. body is sent as JSON: bytes as they are, nil as no
-// body, anything else encoded. head holds pairs of header name and value.
+// Do sends one request. It sends body as JSON: bytes unchanged, nil as no body,
+// anything else encoded. head holds pairs of header name and value.
 func (c *Client) Do(ctx context.Context, method, path string, body any, head ...string) (*Answer, error) {
 	var data []byte
 	switch b := body.(type) {

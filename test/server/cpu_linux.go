@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CPU is the processor time any process has used, all its threads: by the clock that the
-// kernel has for it, for what /proc says moves in steps of 10 ms.
+// CPU returns the processor time that all threads of a process have used. It reads the
+// kernel's clock for the process, because /proc counts in steps of 10 ms.
 func CPU(pid int) (time.Duration, error) {
 	var at unix.Timespec
 	if err := unix.ClockGettime(int32(^pid<<3|2), &at); err != nil { // MAKE_PROCESS_CPUCLOCK(pid, CPUCLOCK_SCHED)

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// readyLine is the last line of a boot that went well.
+// readyLine is the last line of a successful start.
 var readyLine = regexp.MustCompile(`(?m)^Oracle '.*' \(runtime v.*\) listening on :([0-9]+)\s*$`)
 
-// maxOutput bounds what is kept: a server under attack may log a lot.
+// maxOutput limits how much output is kept: a server under attack may log a lot.
 const maxOutput = 1 << 20
 
-// output keeps what a process writes and notices the ready line.
+// output keeps what a process writes and detects the ready line.
 type output struct {
 	started time.Time
 	readyAt time.Time     // valid after ready
@@ -28,7 +28,7 @@ type output struct {
 
 func newOutput() *output { return &output{ready: make(chan struct{})} }
 
-// Write takes output of the process.
+// Write stores output of the process.
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -57,7 +57,7 @@ func (o *output) look() {
 	close(o.ready)
 }
 
-// String is what was kept.
+// String returns the output that was kept.
 func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// RSS is the memory of the process in bytes. It needs /proc.
+// RSS returns the resident memory of the process in bytes. It needs /proc.
 func (s *Server) RSS() (int64, error) { return s.status("VmRSS") }
 
-// OwnMemory is the memory that no file backs. It needs /proc.
+// OwnMemory returns the resident memory that no file backs. It needs /proc.
 func (s *Server) OwnMemory() (int64, error) { return s.status("RssAnon") }
 
-// PeakRSS is the most memory the process ever had. It needs /proc.
+// PeakRSS returns the largest RSS the process has had. It needs /proc.
 func (s *Server) PeakRSS() (int64, error) { return s.status("VmHWM") }
 
 func (s *Server) status(name string) (int64, error) {
@@ -33,5 +33,5 @@ func (s *Server) status(name string) (int64, error) {
 	return 0, fmt.Errorf("no %s in the status of process %d", name, s.PID)
 }
 
-// CPU is the processor time the server has used. It needs Linux.
+// CPU returns the processor time the server has used. It needs Linux.
 func (s *Server) CPU() (time.Duration, error) { return CPU(s.PID) }

@@ -1,6 +1,6 @@
 // Package server builds the program and runs it as a separate process, the way
-// users do, for tests and harnesses that look at it from outside. Nothing here
-// needs a *testing.T, apart from the thin wrappers Main, Binary and Run.
+// users do, for tests and harnesses that observe it from outside. Only the thin
+// wrappers Main, Binary and Run need the package testing.
 package server
 
 import (
@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// OwnerKey is the owner key servers get when Options name none.
+// OwnerKey is the owner key of a server whose Options have none.
 const OwnerKey = "owner-key-of-a-test-server-0123456789"
 
-// Options say what to start. Binary and Dir are required.
+// Options describes the server to start. Binary and Dir are required.
 type Options struct {
 	Binary      string        // path of the program
 	Dir         string        // data folder; made when it is missing
@@ -45,8 +45,8 @@ type Server struct {
 	err    error         // why it ended; valid after exited
 }
 
-// Start runs "hearth serve" and waits until it says that it listens. Limits on
-// the rate of requests are off. The error holds what the process wrote.
+// Start runs "hearth serve" and waits until it listens. Rate limits are off. An
+// error contains the output of the process.
 func Start(o Options) (*Server, error) {
 	s, err := Launch(o)
 	if err != nil {
@@ -58,7 +58,7 @@ func Start(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Launch is Start without waiting, for those who kill a server that boots.
+// Launch is Start without waiting, for tests that kill a server while it starts.
 func Launch(o Options) (*Server, error) {
 	key := orDefault(o.Key, OwnerKey)
 	cmd := exec.Command(o.Binary, append([]string{"serve"}, o.Args...)...)
@@ -93,8 +93,8 @@ func Launch(o Options) (*Server, error) {
 	return s, nil
 }
 
-// cleanEnv is our environment without settings of a server: a developer's own
-// must not leak into a test.
+// cleanEnv returns the environment without server settings: those of a developer
+// must not affect a test.
 func cleanEnv() []string {
 	var env []string
 	for _, e := range os.Environ() {
@@ -125,7 +125,7 @@ func (s *Server) WaitReady(limit time.Duration) error {
 	}
 }
 
-// Oracle is the DID of the oracle, as the server has said when it was ready.
+// Oracle returns the DID of the oracle that the server's ready line names.
 func (s *Server) Oracle() string {
 	for line := range strings.Lines(s.Output()) {
 		if id, ok := strings.CutPrefix(line, "oracle    "); ok {
@@ -135,8 +135,8 @@ func (s *Server) Oracle() string {
 	return ""
 }
 
-// Kill ends the process as a crash does (SIGKILL) and waits for its end. A
-// process that has ended already is fine.
+// Kill ends the process as a crash does (SIGKILL) and waits for its end. It does
+// nothing if the process has ended already.
 func (s *Server) Kill() error {
 	if err := s.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -167,10 +167,10 @@ func (s *Server) Stop(limit time.Duration) error {
 	return nil
 }
 
-// Exited is closed when the process has ended.
+// Exited returns a channel that is closed when the process has ended.
 func (s *Server) Exited() <-chan struct{} { return s.exited }
 
-// Alive reports whether the process runs.
+// Alive reports whether the process is running.
 func (s *Server) Alive() bool {
 	select {
 	case <-s.exited:
@@ -187,7 +187,7 @@ func (s *Server) exit() error {
 	return errors.New("exit code 0")
 }
 
-// Output is what the process wrote, the last part of it when it was much.
+// Output returns what the process wrote; of much output only the last part.
 func (s *Server) Output() string { return s.out.String() }
 
 func orDefault[T comparable](v, d T) T {

@@ -46,8 +46,8 @@ func (b Config) startModel(m *modeltest.Server, env ...string) (*server.Server, 
 	return b.Start(append(env, "THROTTLE_LIMIT=0", "LLM_BASE_URL="+m.URL, "LLM_API_KEY=bench", "DEFAULT_MODEL=scripted")...)
 }
 
-// newStreamers makes callers who come from several addresses, each over a
-// connection of its own.
+// newStreamers makes callers from several addresses, each with its own
+// connection.
 func newStreamers(ctx context.Context, s *server.Server, n int) ([]*Talker, error) {
 	all, err := newTalkers(ctx, s, n)
 	for i, t := range all {
@@ -57,7 +57,7 @@ func newStreamers(ctx context.Context, s *server.Server, n int) ([]*Talker, erro
 	return all, err
 }
 
-// together has all say something at once and waits for all answers.
+// together makes all callers send a message at once and waits for all answers.
 func together(ctx context.Context, all []*Talker) error {
 	var g errgroup.Group
 	for _, t := range all {
@@ -66,7 +66,7 @@ func together(ctx context.Context, all []*Talker) error {
 	return g.Wait()
 }
 
-// Heap looks for memory that streamed answers leave behind.
+// Heap measures the memory that streamed answers leave behind.
 func Heap(ctx context.Context, b Config) (err error) {
 	n, tokens := streaming, roundTokens
 	if b.Quick {
@@ -113,8 +113,8 @@ func Heap(ctx context.Context, b Config) (err error) {
 	return nil
 }
 
-// Abort measures how long the model is at work after its answer was aborted:
-// in the middle of one, and before its first word.
+// Abort measures how long the model keeps working after its answer was aborted: in
+// the middle of the answer, and before its first word.
 func Abort(ctx context.Context, b Config) error {
 	fmt.Printf("%-26s %9s %9s\n", "the model's request ends", "p50 ms", "most ms")
 	for _, cell := range []struct {
@@ -163,8 +163,8 @@ func (b Config) abortCell(ctx context.Context, script modeltest.Script, once fun
 	return nil
 }
 
-// abortOnce begins an answer, aborts it when the model is at work and a frame
-// has come, and tells how long after that the model's request had ended.
+// abortOnce begins an answer, aborts it once the model is working and a frame has
+// come, and returns how long after that the model's request ended.
 func abortOnce(ctx context.Context, m *modeltest.Server, t *Talker, after string) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -51,11 +51,11 @@ func newTalkers(ctx context.Context, s *server.Server, n int) ([]*Talker, error)
 	return all, nil
 }
 
-// Key is what stands in the Authorization header of a request of t, and
-// what must follow it.
+// Key returns the value of the Authorization header for requests of t, with the
+// header that must follow it.
 func (t *Talker) Key() string { return t.token + "\r\nX-Auth-Type: ucan" }
 
-// guest is one socket, as the client has it.
+// guest is the client's end of one socket.
 type guest struct {
 	conn   net.Conn
 	reader *engine.Reader
@@ -101,7 +101,7 @@ func (g *guest) handshake(t *Talker, host string) error {
 	return errors.Join(g.expect("40{"), g.expect(`42["connected"`))
 }
 
-// expect reads a message that begins so.
+// expect reads a message that must begin with start.
 func (g *guest) expect(start string) error {
 	_, data, err := g.reader.Next()
 	if err == nil && !strings.HasPrefix(string(data), start) {
@@ -131,7 +131,7 @@ func (g *guest) stay() {
 // crowd is many sockets.
 type crowd []*guest
 
-// gather lets n sockets in, spread over the callers. They are silent and read.
+// gather connects n sockets, spread over the callers. They send nothing and read.
 func gather(ctx context.Context, hosts []*Talker, n int) (crowd, error) {
 	all := make(crowd, n)
 	var g errgroup.Group
@@ -151,7 +151,7 @@ func gather(ctx context.Context, hosts []*Talker, n int) (crowd, error) {
 	return all, nil
 }
 
-// leave ends all sockets: one half says so, the other is cut off.
+// leave ends all sockets: half of them close properly, the others are cut off.
 func (c crowd) leave() {
 	for i, g := range c {
 		if g == nil {

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// needFiles has this process, and those it starts, open that many files. A
-// machine that does not let it says so in the error.
+// needFiles raises the limit of open files to n for this process and its children.
+// It returns an error if the machine does not allow that.
 func needFiles(n uint64) error {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {

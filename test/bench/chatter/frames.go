@@ -30,7 +30,7 @@ const (
 
 const frameSeconds = 4
 
-// Frames measures what storing streamed answers takes.
+// Frames measures the cost of storing streamed answers.
 func Frames(ctx context.Context, b Config) error {
 	n, tokens := streaming, frameSeconds*tokenRate
 	if b.Quick {
@@ -59,7 +59,7 @@ func Frames(ctx context.Context, b Config) error {
 	return nil
 }
 
-// frameRows counts the rows the server makes of streamed answers.
+// frameRows counts the rows that the server stores for streamed answers.
 func (b Config) frameRows(ctx context.Context, n, tokens int) error {
 	m := modeltest.Start(paced(tokens))
 	defer m.Close()
@@ -87,7 +87,7 @@ func (b Config) frameRows(ctx context.Context, n, tokens int) error {
 	return nil
 }
 
-// streamAll has callers stream at once and gives the time and the CPU it took.
+// streamAll makes n callers stream at once and returns the time and CPU that took.
 func streamAll(ctx context.Context, s *server.Server, n int) (took, cpu time.Duration, err error) {
 	all, err := newStreamers(ctx, s, n)
 	if err != nil {
@@ -104,8 +104,8 @@ func streamAll(ctx context.Context, s *server.Server, n int) (took, cpu time.Dur
 	return took, after - before, errors.Join(err, failed)
 }
 
-// storing runs answers at their pace in this process and gives the CPU of a
-// token in µs.
+// storing runs answers at their pace in this process and returns the CPU per token
+// in µs.
 func (b Config) storing(ctx context.Context, n, tokens int, change func(*run.Config)) (_ float64, err error) {
 	dir, err := os.MkdirTemp(b.Dir, "frames-")
 	if err != nil {

@@ -47,8 +47,8 @@ func readGauges(ctx context.Context, c *server.Client) (gauges, error) {
 	return g, nil
 }
 
-// until reads the numbers again and again until they are as wanted, or a time
-// is over. It gives the last ones it read.
+// until reads the numbers repeatedly until wanted accepts them or the limit has
+// passed. It returns the last ones it read.
 func until(ctx context.Context, c *server.Client, limit time.Duration, wanted func(gauges) bool) (gauges, bool, error) {
 	for end := time.Now().Add(limit); ; {
 		g, err := readGauges(ctx, c)
@@ -74,10 +74,10 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// liveHeap is what the heap of a server holds that is in use, in bytes. Nobody
-// outside can have it collect: it is asked for its numbers, which makes garbage,
-// until it has collected twice, as what pools hold lives through one. The least
-// until it collects again has hardly any garbage in it.
+// liveHeap returns how many bytes of a server's heap are in use. No client can make
+// the server collect garbage, so liveHeap reads the metrics, which makes garbage,
+// until it has collected twice, because pools survive one collection. The lowest
+// number before the next collection includes hardly any garbage.
 func liveHeap(ctx context.Context, c *server.Client) (float64, error) {
 	g, err := readGauges(ctx, c)
 	if err != nil {
@@ -98,8 +98,8 @@ func liveHeap(ctx context.Context, c *server.Client) (float64, error) {
 	return 0, errors.New("the server has not collected garbage within a minute")
 }
 
-// leastHeap is the least of a few looks: what else the server does meanwhile
-// only adds to one.
+// leastHeap returns the lowest of a few measurements: anything else that the server
+// does meanwhile can only add to one.
 func leastHeap(ctx context.Context, c *server.Client) (float64, error) {
 	least, err := liveHeap(ctx, c)
 	for range 2 {

@@ -27,7 +27,7 @@ const (
 // startSockets starts a server that takes n sockets, with callers for them. It
 // has seen a few before, so that what it needs once does not count for any.
 func (b Config) startSockets(ctx context.Context, n int, env ...string) (*server.Server, []*Talker, error) {
-	// Some for the files of the store, and for those who ask.
+	// Some more for the files of the store and for requests.
 	if err := needFiles(uint64(n) + 1000); err != nil {
 		return nil, nil, err
 	}
@@ -52,10 +52,10 @@ func (b Config) startSockets(ctx context.Context, n int, env ...string) (*server
 	return s, hosts, nil
 }
 
-// errRefused says that the machine does not allow what a row needs.
+// errRefused means that the machine does not allow what a row needs.
 var errRefused = errors.New("refused by this machine")
 
-// skipRefused says aloud that a row is not measured here, and passes on all
+// skipRefused prints that a row is not measured on this machine, and returns all
 // other errors.
 func skipRefused(err error) error {
 	if !errors.Is(err, errRefused) {
@@ -65,9 +65,9 @@ func skipRefused(err error) error {
 	return nil
 }
 
-// Idle measures the server's memory with many sockets that do nothing: right
-// after their handshakes, and when the runtime has collected what those left
-// behind. Nobody asks the server anything meanwhile: answers leave garbage too.
+// Idle measures the server's memory with many sockets that do nothing: right after
+// their handshakes, and after the runtime has collected the garbage of those. It
+// sends no requests meanwhile, because answers leave garbage too.
 func Idle(ctx context.Context, b Config) (err error) {
 	n, settle := idleSockets, collectTime
 	if b.Quick {
@@ -117,7 +117,7 @@ func Idle(ctx context.Context, b Config) (err error) {
 	return nil
 }
 
-// Leave looks for goroutines of sockets that have left.
+// Leave counts the goroutines that closed sockets leave behind.
 func Leave(ctx context.Context, b Config) (err error) {
 	n := goneSockets
 	if b.Quick {

@@ -30,9 +30,9 @@ const (
 	watchTime      = 10 * time.Second // as long as a stream waits for its reader
 )
 
-// Stall measures the server's most memory with idle sockets and with readers
-// that take nothing: sockets that ask and never read an answer, and streams of
-// long answers.
+// Stall measures the server's peak memory with idle sockets and with clients that do
+// not read: sockets that send requests and never read an answer, and streams of long
+// answers.
 func Stall(ctx context.Context, b Config) (err error) {
 	calm, sockets, streams, words, watch := calmSockets, stalledSockets, stalledStreams, longAnswer, watchTime
 	if b.Quick {
@@ -78,7 +78,7 @@ func Stall(ctx context.Context, b Config) (err error) {
 	return nil
 }
 
-// stuck are connections nobody reads from.
+// stuck holds connections that nothing reads from.
 type stuck []net.Conn
 
 func (s *stuck) close() {
@@ -87,7 +87,7 @@ func (s *stuck) close() {
 	}
 }
 
-// keep holds a connection, with little room for what comes.
+// keep keeps a connection open, with a small receive buffer.
 func (s *stuck) keep(c net.Conn) error {
 	*s = append(*s, c)
 	if t, ok := c.(*net.TCPConn); ok {
@@ -96,7 +96,7 @@ func (s *stuck) keep(c net.Conn) error {
 	return nil
 }
 
-// sockets opens sockets that ask the server for much and read nothing of it.
+// sockets opens sockets that request much from the server and read none of it.
 func (s *stuck) sockets(ctx context.Context, hosts []*Talker, n int) error {
 	ask := engine.AppendMasked(nil, engine.OpText, false, [4]byte{1, 2, 3, 4}, []byte(`42["list-events"]`))
 	for i := range n {
@@ -108,14 +108,14 @@ func (s *stuck) sockets(ctx context.Context, hosts []*Talker, n int) error {
 			return err
 		}
 		for range askedEvents / 10 {
-			// The server may have put it out before it is through.
+			// The server may have closed it before all is sent.
 			_, _ = g.conn.Write(bytes.Repeat(ask, 10))
 		}
 	}
 	return nil
 }
 
-// streams opens streams that replay a long answer to nobody.
+// streams opens streams that replay a long answer, which nothing reads.
 func (s *stuck) streams(ctx context.Context, hosts []*Talker, n, words int) error {
 	say := "/echo " + strings.TrimSpace(strings.Repeat("w ", words))
 	run := ""

@@ -23,7 +23,7 @@ import (
 	"github.com/hearth-dmrv/hearth/test/server"
 )
 
-// Config is what a row is measured with. All members are required but Quick.
+// Config is the setup for measuring a row. All members but Quick are required.
 type Config struct {
 	Rounds  int
 	Quick   bool                                        // a few callers, and nothing is judged
@@ -49,7 +49,7 @@ func New(ctx context.Context, s *server.Server, seed byte) (*Talker, error) {
 	return t, t.Open(ctx)
 }
 
-// DID is who New makes of a seed.
+// DID returns the DID of the caller that New makes from a seed.
 func DID(seed byte) string {
 	key, _ := ed25519.NewKeyFromSeed(slices.Repeat([]byte{seed}, ed25519.SeedSize)).Public().(ed25519.PublicKey)
 	return did.FromEd25519(key).String()
@@ -75,7 +75,7 @@ func Known(s *server.Server, seed byte) (*Talker, error) {
 	return &Talker{base: s.URL, token: token.Text()}, nil
 }
 
-// Open begins another session.
+// Open starts another session.
 func (t *Talker) Open(ctx context.Context) error {
 	body, err := t.post(ctx, "/sessions", "{}")
 	if err != nil {
@@ -89,18 +89,18 @@ func (t *Talker) Open(ctx context.Context) error {
 	return err
 }
 
-// oracleOf is the DID of the oracle of a server.
+// oracleOf returns the DID of a server's oracle.
 func oracleOf(s *server.Server) (did.DID, error) {
 	return did.Parse(s.Oracle())
 }
 
-// Turn says something and reads the stream to its end.
+// Turn sends a message and reads the stream to its end.
 func (t *Talker) Turn(ctx context.Context, say string) error {
 	_, err := t.Say(ctx, say)
 	return err
 }
 
-// Say says something and gives the frames of the answer.
+// Say sends a message and returns the frames of the answer.
 func (t *Talker) Say(ctx context.Context, say string) (string, error) {
 	body, err := json.Marshal(map[string]any{"message": say, "stream": true})
 	if err != nil {
@@ -137,8 +137,8 @@ func (t *Talker) post(ctx context.Context, path, body string) ([]byte, error) {
 	return out, err
 }
 
-// stream says something, tells when a frame of a name has come, and reads on to
-// the end.
+// stream sends a message, signals came when a frame of that name has come, and reads
+// to the end.
 func (t *Talker) stream(ctx context.Context, say, name string, came chan<- struct{}) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.base+"/messages/"+t.Session, strings.NewReader(`{"message":"`+say+`","stream":true}`))
 	if err != nil {
