@@ -12,8 +12,8 @@ import (
 	"github.com/hearth-dmrv/hearth/test/server"
 )
 
-// againstBar is what the CPU of an operation in the older program, divided by
-// today's, must reach.
+// againstBar is the least ratio of the older program's CPU for an operation to
+// today's.
 const againstBar = 0.95
 
 // versus compares today's program with an older one. It counts CPU for each
@@ -57,7 +57,7 @@ func (b *bench) versus(ctx context.Context, o options) (err error) {
 	return nil
 }
 
-// olderProgram is the program of a path, or else of a commit, which it builds.
+// olderProgram returns the program at a path, or builds the one of a commit.
 func (b *bench) olderProgram(old string) (string, error) {
 	if info, err := os.Stat(old); err == nil && !info.IsDir() {
 		return filepath.Abs(old)
@@ -73,7 +73,7 @@ func (b *bench) olderProgram(old string) (string, error) {
 	return path, nil
 }
 
-// shortName keeps the head of the table in line.
+// shortName shortens a name to fit the head of the table.
 func shortName(old string) string {
 	name := filepath.Base(strings.TrimSpace(old))
 	return name[:min(len(name), 9)]

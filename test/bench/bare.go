@@ -20,13 +20,13 @@ import (
 )
 
 // A bare server is the least that net/http can do: "hello" answers a constant,
-// "write" stores its body as one synced row first, "group" does so for all who
-// wait at once, "record" reads the JSON of its body before that, and "step" reads
-// the row of a session first and writes it anew, "file" serves the pages of the
-// console from their folder.
-// "row" is the same row through our own foundation. Each runs in a process of its own, as Hearth does.
+// "write" stores its body as one synced row first, "group" does so in one commit for
+// all waiting requests, "record" also reads its body as JSON, "step" reads the row of
+// a session and writes it back, and "file" serves the pages of the console from their
+// folder.
+// "row" stores the same row through Hearth's foundation. Each runs in its own process, as Hearth does.
 
-// serveBare is that process. It ends when its standard input does.
+// serveBare runs that process. It ends when its standard input ends.
 func serveBare(ctx context.Context, kind, path string) error {
 	var h http.Handler
 	var err error

@@ -19,10 +19,10 @@ const (
 	benchForms = 50
 )
 
-// phone are the requests of a phone with ODK Collect.
+// phone makes the requests of a phone with ODK Collect.
 type phone struct{ secret, collector string }
 
-// newPhone makes an address.
+// newPhone makes a phone with its own address.
 func newPhone(ctx context.Context, c *server.Client) (phone, error) {
 	a, err := post(ctx, c, "/v1/collect/addresses", `{"name":"bench","origin":"http://bench"}`)
 	if err != nil {
@@ -46,7 +46,7 @@ func (p phone) survey(ctx context.Context, c *server.Client, id string) error {
 	return err
 }
 
-// submission is the interview that answer is, as ODK Collect sends it.
+// submission returns the interview of answer as ODK Collect sends it.
 func (p phone) submission(n int, at time.Time) []byte {
 	const mark = "bench-boundary"
 	body := fmt.Sprintf("--"+mark+"\r\nContent-Disposition: form-data; name=\"xml_submission_file\"; filename=\"a.xml\"\r\nContent-Type: text/xml\r\n\r\n"+
@@ -60,8 +60,8 @@ func (p phone) submission(n int, at time.Time) []byte {
 	return fmt.Appendf(nil, "POST /v1/openrosa/%s/submission HTTP/1.1\r\nHost: bench\r\nContent-Type: multipart/form-data; boundary="+mark+"\r\nContent-Length: %d\r\n\r\n%s", p.secret, len(body), body)
 }
 
-// collects compares what phones with ODK Collect ask for with the same in plainer
-// clothes.
+// collects compares the requests of phones with ODK Collect with the same ones as
+// plain JSON and files.
 func (b *bench) collects(ctx context.Context) error {
 	fmt.Printf("%-26s %9s %9s %7s %9s %9s\n", "route", "per s", "bound/s", "ratio", "CPU µs", "bound")
 	var count atomic.Int64
@@ -74,7 +74,7 @@ func (b *bench) collects(ctx context.Context) error {
 	return b.costCell(ctx, fmt.Sprintf("formList of %d", benchForms), formsBar, list, b.bareLoad("file", entityConns, request("GET", "/pages/twin.js", server.OwnerKey, "")))
 }
 
-// phoneSide plays a phone that has so many forms.
+// phoneSide simulates a phone that has this many forms.
 func (b *bench) phoneSide(forms int, next func(p phone) []byte) opener {
 	return func(ctx context.Context) (side, error) {
 		s, err := b.start()
@@ -98,7 +98,7 @@ func (b *bench) phoneSide(forms int, next func(p phone) []byte) opener {
 	}
 }
 
-// costCell judges by the CPU that both sides need.
+// costCell compares the CPU of both sides with the bar.
 func (b *bench) costCell(ctx context.Context, name string, bar float64, ours, bound opener) error {
 	p, err := b.pair(ctx, ours, bound)
 	if err != nil {

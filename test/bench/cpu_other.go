@@ -4,5 +4,5 @@ package main
 
 import "time"
 
-// cpuTime is not known here; the table shows 0.
+// cpuTime is unknown on this platform; the table shows 0.
 func cpuTime() time.Duration { return 0 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cpuTime is the processor time this process has used.
+// cpuTime returns the processor time this process has used.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -57,7 +57,7 @@ func signerOf(key ed25519.PrivateKey) (vc.Signer, error) {
 	return vc.Signer{Key: key, Method: vc.MethodOf(did.FromEd25519(public))}, nil
 }
 
-// signSide signs the credential again and again.
+// signSide signs the credential repeatedly.
 func signSide(signer vc.Signer) *looper {
 	proof := vc.Proof{Created: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	return &looper{func(context.Context, int) error {
@@ -66,7 +66,7 @@ func signSide(signer vc.Signer) *looper {
 	}}
 }
 
-// signingCost is the CPU of one signing step, in µs.
+// signingCost returns the CPU of one signing step in µs.
 func (b *bench) signingCost(ctx context.Context) (float64, error) {
 	signer, err := signerOf(ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)))
 	if err != nil {

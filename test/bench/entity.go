@@ -24,7 +24,7 @@ const (
 	storeConns  = 32 // with PostgreSQL
 )
 
-// conns is how many connections send to a program that is compared with another.
+// conns returns how many connections send to each of two compared programs.
 func (b *bench) conns() int {
 	if b.store != nil {
 		return storeConns
@@ -38,7 +38,7 @@ const stoveProtocol = `{"type":"Protocol","did":"did:ixo:protocol/bench","name":
 	`"power":{"type":"number","indexed":true},"installed":{"type":"string","indexed":true},` +
 	`"note":"string","bucket":"integer"}}`
 
-// stoveDraft is a twin of about 500 bytes.
+// stoveDraft returns a twin of about 500 bytes.
 func stoveDraft(n int) string {
 	return fmt.Sprintf(`{"type":"Stove","protocol":"did:ixo:protocol/bench","properties":{"serial":"SN-%08d","model":"M%d","power":%d,`+
 		`"installed":"2026-0%d-01","bucket":%d,"note":"%s"}}`, n, n%10, n%1000, n%9+1, n%100, strings.Repeat("a household stove ", 18))
@@ -63,7 +63,7 @@ func prepareStoves(ctx context.Context, s *server.Server) error {
 	return nil
 }
 
-// startStoves starts a server on which twins can be made.
+// startStoves starts a server that can create stove twins.
 func (b *bench) startStoves(ctx context.Context) (*server.Server, error) {
 	s, err := b.start()
 	if err != nil {
@@ -91,7 +91,7 @@ func (b *bench) creates(ctx context.Context) error {
 	return nil
 }
 
-// createSide makes twins, each with an Idempotency-Key of its own if once.
+// createSide makes twins, each with its own Idempotency-Key if once is set.
 func (b *bench) createSide(once bool) opener {
 	var count atomic.Int64
 	return func(ctx context.Context) (side, error) {
@@ -109,10 +109,10 @@ func (b *bench) createSide(once bool) opener {
 	}
 }
 
-// durableCell judges ours against a bare server that reads the JSON of a body
-// and stores the body. The second line compares with one that stores whatever
-// comes; it is there to be seen and not judged, for a store of records that does
-// not look at them is none.
+// durableCell judges ours against a bare server that parses a JSON body and stores
+// it. The second line compares with a server that stores any bytes. It has no bar,
+// only shows the ratio, because a real store of records has to look at
+// them.
 func (b *bench) durableCell(ctx context.Context, name string, bar float64, ours opener, body string) error {
 	req := request("POST", "/", server.OwnerKey, body)
 	if err := b.rateCell(ctx, name, bar, ours, b.bareLoad("record", entityConns, req)); err != nil {
@@ -165,7 +165,7 @@ func (b *bench) readSide() opener {
 }
 
 // someStoves makes twins, many at once so that no connection of the other side
-// is idle for long, and gives the request that reads each.
+// is idle for long, and returns the requests that read them.
 func someStoves(ctx context.Context, s *server.Server, n int) ([][]byte, error) {
 	c := s.Client(entityConns)
 	defer c.Close()

@@ -35,8 +35,8 @@ const (
 )
 
 // exports compares a job that writes all responses to a stored CSV file with
-// the shortest way to read and write the same rows. Both run here, so that what
-// is in use can be told to the byte.
+// the shortest way to read and write the same rows. Both run in this process, so
+// that it can measure the memory in use exactly.
 func (b *bench) exports(ctx context.Context) error {
 	_, n := b.sizes()
 	dir, err := b.seedResponses(ctx, n)
@@ -178,14 +178,14 @@ func bareCSV(ctx context.Context, d *db.DB) (time.Duration, error) {
 	return time.Since(start), errors.Join(rows.Err(), w.Error())
 }
 
-// live is how much was in use when the collector last looked.
+// live returns how much memory was in use after the last garbage collection.
 func live() uint64 {
 	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(s)
 	return s[0].Value.Uint64()
 }
 
-// watch gives the most that was in use until it is stopped.
+// watch returns a function that stops it and returns the most memory in use.
 func watch() (stop func() uint64) {
 	end, out := make(chan struct{}), make(chan uint64)
 	go func() {

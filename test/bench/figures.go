@@ -116,7 +116,7 @@ func sizeQuestion(ctx context.Context, d *db.DB) (int64, error) {
 	return typed.Question(nid, "socio_economic", "household_size"), err
 }
 
-// grouped is the least that says as much: the sums of each cluster.
+// grouped is the least work with the same result: the sums of each cluster.
 const grouped = `SELECT h.stratum, h.cluster, count(*), sum(a.num), sum(a.num * a.num) FROM answers a JOIN responses r ON r.nid = a.nid
 	JOIN survey_households h ON h.survey = r.survey AND h.household = r.household WHERE a.qid = $1 GROUP BY h.stratum, h.cluster`
 
@@ -153,7 +153,7 @@ func (b *bench) figures(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// Another confidence each time: nothing is kept of it.
+		// A different confidence each time, so that no result is cached.
 		q := statistics.Query{Question: "socio_economic/household_size", Confidence: 0.9 + float64(round)/100}
 		ours, err := measure(n, func() error { return x.figures(ctx, q, n) })
 		if err != nil {
@@ -173,7 +173,7 @@ func (b *bench) times(name, what string, p pairs, bar float64) {
 
 func (s sample) cpuSeconds() float64 { return s.cpu.Seconds() }
 
-// measure is the time and CPU of this process that something takes.
+// measure returns the time and the CPU of this process that do takes.
 func measure(ops int, do func() error) (sample, error) {
 	cpu, start := cpuTime(), time.Now()
 	err := do()
@@ -232,7 +232,7 @@ func openFigures(ctx context.Context, dir string) (*figurer, error) {
 	return x, nil
 }
 
-// registry has as many households as are wanted, in ten strata.
+// registry visits as many households as configured, in ten strata.
 func (x *figurer) registry(_ context.Context, _ string, _ api.SampleQuery, visit func(sampling.Row) error) (int64, error) {
 	for i := range x.homes {
 		if err := visit(sampling.Row{Household: fmt.Sprintf("did:ixo:household/%d", i), Stratum: fmt.Sprintf("s%d", i%benchStrata)}); err != nil {
@@ -242,7 +242,7 @@ func (x *figurer) registry(_ context.Context, _ string, _ api.SampleQuery, visit
 	return 1, nil
 }
 
-// figures has a job make figures, and looks whether all have counted.
+// figures makes figures with a job, and checks that all responses counted.
 func (x *figurer) figures(ctx context.Context, q statistics.Query, n int) error {
 	id, err := x.api.Later(ctx, "bench", q)
 	if err == nil {

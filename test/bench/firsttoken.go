@@ -65,7 +65,7 @@ func (b *bench) firstSide(ctx context.Context) (side, error) {
 
 func (a *asker) close() error { return errors.Join(a.c.Close(), a.s.Kill()) }
 
-// run asks in a session of its own: what was said before is not measured here.
+// run asks in a new session, so that earlier messages do not count.
 func (a *asker) run(ctx context.Context, d time.Duration) (sample, error) {
 	if err := a.t.Open(ctx); err != nil {
 		return sample{}, err
@@ -85,8 +85,8 @@ func (a *asker) run(ctx context.Context, d time.Duration) (sample, error) {
 	return s, ctx.Err()
 }
 
-// ask sends a message, reads the stream to its end and tells when the first
-// token came.
+// ask sends a message, reads the stream to its end and returns how long the first
+// token took.
 func (a *asker) ask(req []byte) (first time.Duration, err error) {
 	start := time.Now()
 	if _, err := a.c.Write(req); err != nil {

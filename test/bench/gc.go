@@ -9,7 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/test/server"
 )
 
-// gcCell is what one setting of the collector gave in one round.
+// gcCell is the result of one collector setting in one round.
 type gcCell struct{ read, write, peak, rest float64 }
 
 // collector compares settings of the garbage collector: processor time per

@@ -57,7 +57,7 @@ func (b *bench) graphs(ctx context.Context) error {
 	return nil
 }
 
-// edgeReader reads the edges of the hub again and again.
+// edgeReader reads the edges of the hub repeatedly.
 type edgeReader struct {
 	d   *db.DB
 	hub string

@@ -72,8 +72,8 @@ func (c *conn) close() error {
 }
 
 // group is a hand-written group commit: one goroutine, one connection, one
-// savepoint per caller, everybody answered after the one sync. It knows only
-// the one statement it is for.
+// savepoint per caller, and answers to all callers after one sync. It supports only
+// one kind of statement.
 type group struct {
 	c     *conn
 	do    func(id, body string) error // what is done for a caller
@@ -88,7 +88,7 @@ type ask struct {
 	answer   chan error // cap 1
 }
 
-// maxGroup bounds one commit.
+// maxGroup is the most rows in one commit.
 const maxGroup = 512
 
 func openGroup(ctx context.Context, path string) (*group, error) {
@@ -99,15 +99,15 @@ func openGroup(ctx context.Context, path string) (*group, error) {
 	return startGroup(c, c.put), nil
 }
 
-// startGroup commits together what do does for those who wait.
+// startGroup calls do for each waiting caller and commits the calls together.
 func startGroup(c *conn, do func(id, body string) error) *group {
 	g := &group{c: c, do: do, queue: make(chan *ask, 4096), done: make(chan error, 1)}
 	go g.loop()
 	return g
 }
 
-// writer gives a function that stores one row and returns when it is on disk.
-// It belongs to one goroutine, so it can use its channel again and again.
+// writer returns a function that stores one row and returns when it is on disk.
+// Only one goroutine may call it, so it can reuse its channel.
 func (g *group) writer() func(id, body string) error {
 	a := &ask{answer: make(chan error, 1)}
 	return func(id, body string) error {
@@ -137,7 +137,7 @@ func (g *group) loop() {
 	g.done <- g.c.close()
 }
 
-// fill takes everybody who waits now.
+// fill adds all callers that are waiting now.
 func (g *group) fill(batch []*ask) []*ask {
 	for len(batch) < maxGroup {
 		select {
@@ -154,7 +154,7 @@ func (g *group) fill(batch []*ask) []*ask {
 	return batch
 }
 
-// one stores a row in a savepoint of its own, or takes it back.
+// one stores a row in its own savepoint, or rolls that back.
 func (g *group) one(a *ask) {
 	if a.err = g.c.run(g.c.save); a.err != nil {
 		return

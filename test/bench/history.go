@@ -19,14 +19,14 @@ type chatted struct {
 	turns        int
 }
 
-// fillSession gives a session turns of two messages each.
+// fillSession adds turns of two messages each to a session.
 const fillSession = `WITH RECURSIVE t(turn) AS (SELECT $1 UNION ALL SELECT turn + 1 FROM t WHERE turn < $2)
 	INSERT INTO chat_messages(session, turn, n, body)
 	SELECT s.nid, t.turn, n.n, '{"id":"01890000-0000-7000-8000-' || printf('%012d', t.turn * 2 + n.n) || '","type":"' || n.type ||
 		'","content":"a message of the usual length, which is some eighty characters or so","isComplete":true,"isReasoning":false,"createdAt":"2027-01-15T08:00:00.000Z"}'
 	FROM t, chat_sessions s, (SELECT 0 AS n, 'human' AS type UNION ALL SELECT 1, 'ai') AS n`
 
-// history compares pages of a long conversation with the same of a short one.
+// history compares pages of a long conversation with those of a short one.
 func (b *bench) history(ctx context.Context) error {
 	small, large := b.sizes()
 	few, err := b.seedChat(ctx, small/2)
@@ -75,7 +75,7 @@ func (b *bench) seedChat(ctx context.Context, turns int) (c chatted, err error) 
 	return chatted{s.Dir, t.Session, turns}, errors.Join(err, d.Close())
 }
 
-// historySide is a server on a conversation and one page of that.
+// historySide reads one page of a conversation from a server.
 func (b *bench) historySide(c chatted, share float64) opener {
 	return func(ctx context.Context) (side, error) {
 		s, err := server.Start(server.Options{Binary: b.binary, Dir: c.dir, Env: []string{"THROTTLE_LIMIT=0"}})

@@ -28,17 +28,17 @@ type writeRoute struct {
 	prep func(context.Context, *server.Server) (func(n int) []byte, error)
 }
 
-// writeRoutes are routes of the product. Their shape is not the bound's, so the
-// bar is not judged with them: each adds an event with its indexes to the rows
-// it changes, revoking a key drops it from the cache of keys, and a new key is
-// three rows and its own random text.
+// writeRoutes are routes of the product. They do more than the bound, so the bar
+// does not apply to them: each also stores an event with its indexes, revoking a
+// key drops it from the cache of keys, and a new key is three rows and a random
+// text.
 var writeRoutes = []writeRoute{
 	{"DELETE /v1/api-keys/{id}", deleteKey},
 	{"PATCH /v1/webhooks/{id}", patchWebhook},
 	{"POST /v1/api-keys", postKey},
 }
 
-// deleteKey revokes keys made before, another one each time.
+// deleteKey revokes a different key each time, of those made before.
 func deleteKey(ctx context.Context, s *server.Server) (func(int) []byte, error) {
 	const keys, makers = 4000, 64
 	c := s.Client(makers)
@@ -90,10 +90,10 @@ func patchWebhook(ctx context.Context, s *server.Server) (func(int) []byte, erro
 	}, nil
 }
 
-// writes compares the p50 of a durable write on one connection. The bar is
-// judged with what has the shape of the bound, one row, through the edge, the
-// key, strict JSON and InTx. The lines below show what the rows and events of
-// real routes add.
+// writes compares the p50 of a durable write on one connection. The bar applies to
+// a write that stores one row as the bound does, through the edge, the key, strict
+// JSON and InTx. The lines below it show what the rows and events of real routes
+// add.
 func (b *bench) writes(ctx context.Context) error {
 	fmt.Printf("%-26s %9s %9s %7s %9s %9s %9s   %s\n", "route", "p50 µs", "bound", "ratio", "p99 µs", "CPU µs", "bound", fmt.Sprintf("bar %.1f", writeBar))
 	bound := b.bareLoad("write", 1, request("POST", "/", server.OwnerKey, keyDraft))
@@ -167,7 +167,7 @@ func (b *bench) reads(ctx context.Context) error {
 	return nil
 }
 
-// hearthLoad sends requests to a started server, which it then owns.
+// hearthLoad sends requests to a started server and stops it when it closes.
 func hearthLoad(s *server.Server, conns int, next func(n int) []byte) (side, error) {
 	l, err := dial(strings.TrimPrefix(s.URL, "http://"), s.PID, conns, next)
 	if err != nil {

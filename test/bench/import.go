@@ -51,7 +51,7 @@ func (b *bench) imports(ctx context.Context) error {
 	return nil
 }
 
-// calm is how long others write before the import.
+// calm returns how long the other writers run before the import.
 func (b *bench) calm() time.Duration {
 	if b.quick {
 		return b.cell
@@ -59,7 +59,7 @@ func (b *bench) calm() time.Duration {
 	return time.Second
 }
 
-// importRun is what one import was like.
+// importRun is the result of one import.
 type importRun struct {
 	rate           float64 // rows a second
 	before, during sample  // of other writers

@@ -23,8 +23,8 @@ import (
 const boundRows = 10
 
 // The rows an imported twin becomes, by table, each with the line of the file
-// it came from. A bound that knew the columns by itself would fall behind the
-// next migration, and be one of other rows.
+// it came from. The bound reads the columns from the store: a list of its own
+// would be wrong after the next migration.
 var importedRows = []struct{ table, query string }{
 	{"entities", `SELECT t.line, e.* FROM transfer_rows t JOIN entities e ON e.did = json_extract(t.data, '$.did')`},
 	{"entity_props", `SELECT t.line, p.* FROM transfer_rows t JOIN entities e ON e.did = json_extract(t.data, '$.did') JOIN entity_props p ON p.nid = e.nid`},
@@ -81,7 +81,7 @@ func (b *bench) bareImport(ctx context.Context, dir string, twins int) (rate flo
 	return float64(twins) / time.Since(start).Seconds(), nil
 }
 
-// readImported reads what an import has stored, in chunks of its own size.
+// readImported reads what an import has stored, in chunks of the import's size.
 func readImported(ctx context.Context, path string, twins int) (chunks [][]tableRows, err error) {
 	c, err := openBoundConn(ctx, path)
 	if err != nil {
@@ -134,8 +134,8 @@ func (b *bench) emptyStore(ctx context.Context) (*boundConn, error) {
 	return openBoundConn(ctx, path)
 }
 
-// boundConn is a connection below database/sql with its statements. It is set
-// no worse than the writer of the server.
+// boundConn is a connection below database/sql with its statements. Its settings
+// are as good as those of the server's writer.
 type boundConn struct {
 	c     driver.Conn
 	stmts map[string]driver.Stmt
@@ -178,7 +178,7 @@ func (c *boundConn) prepare(sql string) (driver.Stmt, error) {
 	return s, err
 }
 
-// stored leaves the columns of a table out that the store makes by itself.
+// stored leaves out the columns that the database computes itself.
 func (c *boundConn) stored(ctx context.Context, table string, columns []string, rows [][]driver.Value) ([]string, [][]driver.Value, error) {
 	_, made, err := c.read(ctx, `SELECT name FROM pragma_table_xinfo('`+table+`') WHERE hidden IN (2, 3)`)
 	if err != nil {
@@ -221,7 +221,7 @@ func (c *boundConn) read(ctx context.Context, sql string) (columns []string, all
 	}
 }
 
-// boundExec is a statement and what to give it.
+// boundExec is a statement and its parameters.
 type boundExec struct {
 	stmt driver.Stmt
 	args []driver.NamedValue

@@ -18,7 +18,7 @@ const insertBar = 0.80
 
 // store is a place for rows: Hearth's or the bound's.
 type store interface {
-	// writer gives one goroutine its way to store rows durably.
+	// writer returns a function with which one goroutine stores rows durably.
 	writer() func(id, body string) error
 	close() error
 }

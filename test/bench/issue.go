@@ -72,7 +72,7 @@ func (k *court) close() {
 	k.claimant.Close()
 }
 
-// make sends a body and reads what was made of it.
+// make sends a body and reads the answer into out.
 func (k *court) make(ctx context.Context, c *server.Client, path string, body, out any) error {
 	raw, err := json.Marshal(body, json.Deterministic(true))
 	if err != nil {
@@ -123,7 +123,7 @@ func (k *court) approved(ctx context.Context, day int) (string, error) {
 	return id, err
 }
 
-// some are as many approved claims, of stoves of their own.
+// some makes n approved claims of new stoves.
 func (k *court) some(ctx context.Context, n int) ([]string, error) {
 	out := make([]string, n)
 	for from := 0; from < n; from += claimsAStove {
@@ -145,8 +145,8 @@ func (k *court) some(ctx context.Context, n int) ([]string, error) {
 	return out, nil
 }
 
-// issuing compares a credential over the API with a twin and a signature: what it must do
-// at least, for a credential is a twin that is signed.
+// issuing compares a credential over the API with a twin and a signature. That is the
+// least it has to do, because a credential is a signed twin.
 func (b *bench) issuing(ctx context.Context) (err error) {
 	s, err := b.startStoves(ctx)
 	if err != nil {
@@ -195,7 +195,7 @@ func (b *bench) issuing(ctx context.Context) (err error) {
 	return nil
 }
 
-// atOnce sends n requests over all connections, each once, and says what the server took.
+// atOnce sends n requests over all connections, each once, and measures the server.
 func atOnce(ctx context.Context, s *server.Server, n int, next func(i int) []byte) (out sample, err error) {
 	var count atomic.Int64
 	l, err := dial(strings.TrimPrefix(s.URL, "http://"), s.PID, entityConns, func(int) []byte { return next(int(count.Add(1)) - 1) })

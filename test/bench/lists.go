@@ -221,7 +221,7 @@ func (b *bench) listPath(ctx context.Context, dir string, l listing, cell listCe
 // stopLimit is how long a server may take to stop.
 const stopLimit = 20 * time.Second
 
-// pageAt walks a share of the list and gives the address of the page there.
+// pageAt walks through a share of the list and returns the address of the page there.
 func pageAt(ctx context.Context, s *server.Server, list string, share float64) (string, error) {
 	const step = 1000
 	c := s.Client(1)
@@ -267,5 +267,5 @@ func storeSize(dir string) (int, error) {
 	return strconv.Atoi(string(raw))
 }
 
-// sizeFile lies in a seeded folder and tells how many twins it has.
+// sizeFile is a file in a seeded folder with the number of its twins.
 const sizeFile = "bench-size"

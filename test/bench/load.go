@@ -16,7 +16,7 @@ import (
 
 // load is a closed loop of requests over a number of kept connections. It
 // writes and reads HTTP by hand: the client shares the processors with the
-// server, and what it costs blurs the ratio.
+// server, and its own cost distorts the ratio.
 type load struct {
 	pid   int // whose CPU time counts
 	conns []*wire
@@ -55,7 +55,7 @@ func dial(addr string, pid, n int, next func(n int) []byte) (*load, error) {
 	return l, nil
 }
 
-// redial opens all connections anew.
+// redial closes all connections and opens new ones.
 func (l *load) redial() error {
 	for _, w := range l.conns {
 		addr := w.c.RemoteAddr()
@@ -162,7 +162,7 @@ func (w *wire) answer() error {
 	return err
 }
 
-// rest is what has arrived of a bad answer, for the message.
+// rest returns what has arrived of a bad answer, for the error message.
 func (w *wire) rest() string {
 	text, _ := w.r.Peek(w.r.Buffered())
 	return string(text)

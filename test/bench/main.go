@@ -29,7 +29,7 @@ import (
 	"github.com/hearth-dmrv/hearth/test/server"
 )
 
-// bench is one run and what it found.
+// bench is one run and its results.
 type bench struct {
 	rounds int
 	cell   time.Duration // how long one measurement lasts
@@ -105,9 +105,9 @@ func main() {
 	exit(err)
 }
 
-// gcPercent is what the server sets for itself. What is measured in this
-// process has it too. A bare server is bare: it keeps what Go sets by itself,
-// unless GOGC says otherwise, which holds for all processes of a run.
+// gcPercent is the GC percentage the server sets for itself. Measurements in this
+// process use it too. A bare server keeps Go's default, unless GOGC is set, which
+// applies to all processes of a run.
 const gcPercent = 400
 
 func setGC() {
@@ -116,7 +116,7 @@ func setGC() {
 	}
 }
 
-// options say what is run.
+// options holds the command line.
 type options struct {
 	only    string // rows; "" is all of them
 	against string // an older program or commit to compare with, instead of the rows

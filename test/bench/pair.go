@@ -13,18 +13,18 @@ const slice = 150 * time.Millisecond
 // turn is slice, or a whole cell where that is shorter.
 func (b *bench) turn() time.Duration { return min(slice, b.cell) }
 
-// side is one of the two things compared, open on a database of its own.
+// side is one of the two things compared, open on its own database.
 type side interface {
-	// run works until d is over and says what it did.
+	// run works until d is over and returns what it measured.
 	run(ctx context.Context, d time.Duration) (sample, error)
 	close() error
 }
 
-// opener makes a side anew.
+// opener opens a new side.
 type opener func(ctx context.Context) (side, error)
 
-// pair measures ours against the bound: in each round both are opened afresh
-// and take turns, and who goes first changes with every turn.
+// pair measures ours against the bound: each round opens both afresh and lets
+// them take turns; the side that goes first changes with every turn.
 func (b *bench) pair(ctx context.Context, ours, bound opener) (pairs, error) {
 	var p pairs
 	for range b.rounds {
@@ -71,7 +71,7 @@ func (b *bench) round(ctx context.Context, ours, bound opener) (o, c sample, err
 	return o, c, nil
 }
 
-// turns lets each side run once and adds up what it did.
+// turns lets each side run once and adds the measurements up.
 func turns(ctx context.Context, d time.Duration, sides []side, sums []*sample) error {
 	for i, s := range sides {
 		got, err := s.run(ctx, d)

@@ -41,7 +41,7 @@ const (
 	mcpSpareBar    = 1000.0
 )
 
-// pluginCosts measures what is paid for tools that others add.
+// pluginCosts measures the cost of plugins and their tools.
 func (b *bench) pluginCosts(ctx context.Context) error {
 	fmt.Printf("%-26s %9s %9s %7s\n", "", "CPU µs", "without", "times")
 	p, err := b.pair(ctx, func(ctx context.Context) (side, error) { return callsSide(ctx, true) }, func(ctx context.Context) (side, error) { return callsSide(ctx, false) })
@@ -63,8 +63,8 @@ func (b *bench) pluginCosts(ctx context.Context) error {
 // own are the plugins that are part of the server.
 var own = []string{"twins", "surveys", "tasks", "credits"}
 
-// bundledCosts compares a turn with all plugins that come with the program, those too
-// that are off unless they are wanted, and with none of them, on servers that take turns.
+// bundledCosts compares a turn with all plugins that come with the program, including
+// those that are off by default, and with none of them, on servers that take turns.
 func (b *bench) bundledCosts(ctx context.Context) error {
 	skill := filepath.Join(b.dir, "skills", "visit")
 	if err := os.MkdirAll(skill, 0o700); err != nil {
@@ -131,10 +131,10 @@ func fund(ctx context.Context, s *server.Server) error {
 
 const lookSchema = `{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer"}},"required":["query"]}`
 
-// found is what tools of this row answer.
+// found is the answer of the tools in this row.
 const found = `{"twins":[{"did":"did:ixo:entity:1","type":"Stove"}],"more":false}`
 
-// deaf hears nothing of a turn.
+// deaf ignores everything in a turn.
 type deaf struct{}
 
 func (deaf) Reasoning(string) error                                  { return nil }
@@ -197,7 +197,7 @@ type ends struct {
 
 func (e *ends) close() error { return errors.Join(e.end(), e.server.Close()) }
 
-// serveEnd serves a handler on a socket of its own.
+// serveEnd serves a handler on its own socket.
 func serveEnd(ctx context.Context, h http.Handler) (address string, s *http.Server, err error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -209,7 +209,7 @@ func serveEnd(ctx context.Context, h http.Handler) (address string, s *http.Serv
 	return "http://" + l.Addr().String(), s, nil
 }
 
-// openGate lets everybody in.
+// openGate admits every request.
 type openGate struct{}
 
 func (openGate) Admit(http.Header, *http.Request, web.Scope) (web.Caller, error) {

@@ -16,7 +16,7 @@ import (
 )
 
 // pgStore is the PostgreSQL of one of two programs that are compared. Each has its
-// own, so that what it costs is known.
+// own, so that its cost can be measured.
 type pgStore struct {
 	*dbtest.Cluster
 	pid   int // of the postmaster
@@ -41,7 +41,7 @@ func startStore(ctx context.Context) (*pgStore, error) {
 	return &pgStore{Cluster: c, pid: pid}, nil
 }
 
-// fresh makes a database for a program, and gives its URL.
+// fresh creates a database for a program and returns its URL.
 func (s *pgStore) fresh(ctx context.Context) (string, error) {
 	conn, err := pgx.Connect(ctx, s.URL("postgres"))
 	if err != nil {
@@ -53,8 +53,8 @@ func (s *pgStore) fresh(ctx context.Context) (string, error) {
 	return s.URL(name), errors.Join(err, conn.Close(ctx))
 }
 
-// cpu is what the processes of PostgreSQL have used. Connections stay open while
-// it is asked for, so none is missed.
+// cpu returns the CPU that PostgreSQL's processes have used. Connections must stay
+// open meanwhile, so that no process is missed.
 func (s *pgStore) cpu() (sum time.Duration, err error) {
 	list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", s.pid, s.pid))
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *pgStore) cpu() (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// withStore is a load that also counts what the database uses for it.
+// withStore is a load that also counts the database's CPU.
 type withStore struct {
 	*load
 	store *pgStore
@@ -95,7 +95,7 @@ func (w withStore) run(ctx context.Context, d time.Duration) (sample, error) {
 	return s, err
 }
 
-// counted has a side count its database too, where it has one.
+// counted makes a side count its PostgreSQL too, if it has one.
 func (b *bench) counted(open opener) opener {
 	if b.store == nil {
 		return open

@@ -18,8 +18,8 @@ const submitBar = 0.35
 const benchSurvey = `{"surveyId":"bench","type":"BaselineSurvey","projectId":"did:ixo:entity:123","template":{"eligibilityCriteria":true,"socioEconomicData":true},` +
 	`"sampling":{"method":"simple_random","size":100,"confidence":0.95,"enrolment":"open"},"collectors":["did:ixo:agent/123"]}`
 
-// answer is a whole interview of about 850 bytes of a household of its own, with
-// nothing in it that a check would flag: it was given when the survey had begun.
+// answer returns a whole interview of about 850 bytes with a new household. No check
+// flags it: its time is after the start of the survey.
 func answer(n int, at time.Time) string {
 	return fmt.Sprintf(`{"responseId":"resp_%09d","surveyId":"bench","householdId":"did:ixo:household/%d","timestamp":%q,`+
 		`"collector":"did:ixo:agent/123","startedAt":%q,"language":"sw","responses":{`+

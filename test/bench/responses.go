@@ -40,7 +40,7 @@ const copyResponses = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 F
 		replace(answers, '"household_size":1', '"household_size":' || (n.i % 10 + 1)), masked, NULL, typed
 	FROM responses, n WHERE response_id = 'resp_000000000'`
 
-// copySizes gives the copies the rows of the one answer that cells filter by.
+// copySizes adds to the copies the rows of the one answer that cells filter by.
 const copySizes = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
 	INSERT INTO answers (qid, code, num, nid, item) SELECT $2, '', n.i % 10 + 1, nid + n.i, 0 FROM responses, n WHERE response_id = 'resp_000000000'`
 

@@ -136,7 +136,7 @@ func (b *bench) seedClaims(ctx context.Context, n int) (string, error) {
 	return s.Dir, errors.Join(err, d.Close())
 }
 
-// simulation starts a server on a folder and has it try a stricter rubric.
+// simulation starts a server on a folder and makes it try a stricter rubric.
 func (b *bench) simulation(ctx context.Context, dir string, n int) (out sample, err error) {
 	s, err := server.Start(server.Options{Binary: b.binary, Dir: dir})
 	if err != nil {
@@ -168,7 +168,7 @@ func (b *bench) simulation(ctx context.Context, dir string, n int) (out sample, 
 	return out, simulatedAll(ctx, c, j.ID, n)
 }
 
-// simulatedAll looks whether a dry run has seen all claims, and what would change.
+// simulatedAll checks that a dry run has seen all claims, and what would change.
 func simulatedAll(ctx context.Context, c *server.Client, id string, n int) error {
 	a, err := c.Do(ctx, "GET", "/v1/claim-simulations/"+id, nil)
 	if err != nil {
@@ -256,8 +256,8 @@ func compileBare() (*bareRules, error) {
 	return r, nil
 }
 
-// differs reads a claim and reports whether the rules come to something else than was
-// decided.
+// differs reads a claim and reports whether the rules decide differently from the past
+// decision.
 func (r *bareRules) differs(row db.Row) (bool, error) {
 	var amount, wasAmount float64
 	var starts, ends, submitted int64
@@ -308,19 +308,19 @@ func orNull(b *bool) cel.Value {
 // bareMembers are the values of a record by their places.
 type bareMembers []cel.Value
 
-// Member is the value at a place.
+// Member returns the value at a place.
 func (m bareMembers) Member(i int) cel.Value { return m[i] }
 
-// Answered reports whether there is any.
+// Answered reports whether there are values.
 func (m bareMembers) Answered() bool { return len(m) > 0 }
 
-// bareVars gives the two records to a rule.
+// bareVars holds the two records that a rule reads.
 type bareVars struct{ claim, facts *cel.Record }
 
-// Parent is none.
+// Parent returns nil.
 func (v bareVars) Parent() cel.Vars { return nil }
 
-// ResolveName gives a record.
+// ResolveName returns a record by its name.
 func (v bareVars) ResolveName(name string) (any, bool) {
 	if name == "claim" {
 		return v.claim, true

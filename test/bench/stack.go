@@ -18,8 +18,8 @@ type rowDraft struct {
 }
 
 // rowStack is the foundation alone: the edge, a key, strict JSON, InTx with
-// one row, a JSON answer. It is what a small write costs before an area adds
-// rows, indexes and an event of its own.
+// one row, a JSON answer. It is the cost of a small write before an area adds
+// its rows, indexes and event.
 func rowStack(ctx context.Context, path string) (http.Handler, error) {
 	log := slog.New(slog.DiscardHandler)
 	d, err := db.Open(ctx, db.Config{Path: path, Log: log})
@@ -45,7 +45,7 @@ func rowStack(ctx context.Context, path string) (http.Handler, error) {
 	return edge(log, api)
 }
 
-// edge puts in front of an API what the server puts there.
+// edge wraps an API in the same handlers as the server does.
 func edge(log *slog.Logger, api *web.API) (http.Handler, error) {
 	cors, err := web.NewCORS("*")
 	if err != nil {

@@ -14,15 +14,15 @@ type sample struct {
 	each []time.Duration // latency of every operation, when it was taken
 }
 
-// rate is operations per second.
+// rate returns operations per second.
 func (s sample) rate() float64 { return float64(s.ops) / s.took.Seconds() }
 
-// cost is CPU time per operation in µs.
+// cost returns CPU time per operation in µs.
 func (s sample) cost() float64 {
 	return float64(s.cpu.Nanoseconds()) / 1e3 / float64(max(s.ops, 1))
 }
 
-// at is the latency that the share q of the operations did not exceed, in µs.
+// at returns the latency that the share q of the operations did not exceed, in µs.
 func (s sample) at(q float64) float64 {
 	if len(s.each) == 0 {
 		return 0
@@ -40,7 +40,7 @@ func (s sample) p99() float64 { return s.at(0.99) }
 type pairs struct{ ours, bound []sample }
 
 // ratio is the median over the rounds of ours divided by the bound. Both sides
-// of a round ran in the same moment, so it moves less than the medians do.
+// of a round ran at the same time, so it varies less than the medians do.
 func (p pairs) ratio(of func(sample) float64) float64 {
 	var all []float64
 	for i := range p.ours {

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// The statements of a bare step: the row of a session is read, and written
-// anew with what came.
+// The statements of a bare step: read the row of a session, and write it back
+// with the new input.
 const (
 	createSteps = `CREATE TABLE steps (id TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID`
 	readStep    = `SELECT body FROM steps WHERE id = $1`
 	writeStep   = `INSERT INTO steps(id, body) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET body = excluded.body`
 )
 
-// steps is the bound of a USSD step: the least that is durable.
+// steps is the bound of a USSD step: the least durable work.
 type steps struct {
 	*conn
 	read, write driver.Stmt
@@ -45,7 +45,7 @@ func openSteps(ctx context.Context, path string) (*group, error) {
 	return startGroup(c, s.step), nil
 }
 
-// step reads the row of a session and writes it anew.
+// step reads the row of a session and writes it back.
 func (s *steps) step(id, body string) error {
 	s.key[0].Value = id
 	rows, err := s.read.(driver.StmtQueryContext).QueryContext(context.Background(), s.key)
@@ -60,7 +60,7 @@ func (s *steps) step(id, body string) error {
 	return err
 }
 
-// ignoreEOF takes a row that is not there yet for no error.
+// ignoreEOF makes a row that does not exist yet no error.
 func ignoreEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return nil

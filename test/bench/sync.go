@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// syncs measures a 4 KiB append with its sync: what every durable figure below
-// stands on, and how a reader sees that the disk is real.
+// syncs measures a 4 KiB append with its sync. Every durable figure below depends
+// on it, and it shows readers that the disk is real.
 func (b *bench) syncs(ctx context.Context) (err error) {
 	f, err := os.Create(filepath.Join(b.dir, "sync"))
 	if err != nil {

@@ -19,10 +19,10 @@ const (
 	toolsBar = 5.0
 )
 
-// talkers is how many callers talk at once, each in a session of its own. Each says
-// so many things before it counts, and so many that count: a conversation is longer
-// with every turn, so two servers are alike only after the same number of turns. The
-// first conversation does not count: connections, statements and code are cold.
+// talkers is how many callers talk at once, each in its own session. Each sends some
+// messages that are not measured and some that are: a conversation grows with every
+// turn, so two servers compare only after the same number of turns. The first
+// conversation is not measured: connections, statements and code are cold.
 const (
 	talkers       = 8
 	warmed        = 15
@@ -30,7 +30,7 @@ const (
 	conversations = 2
 )
 
-// chats makes a row of one of the oracle's.
+// chats turns a measurement of package chatter into a row.
 func chats(measure func(context.Context, chatter.Config) error) func(*bench, context.Context) error {
 	return func(b *bench, ctx context.Context) error {
 		return measure(ctx, chatter.Config{Rounds: b.rounds, Quick: b.quick, Dir: b.dir, Start: b.start, Verdict: b.verdict, CPU: cpuTime})
@@ -68,8 +68,8 @@ func (b *bench) turnCosts(ctx context.Context) error {
 	return nil
 }
 
-// talk has the talkers say something again and again, and returns the server's CPU
-// for one turn in milliseconds.
+// talk makes the talkers send a message repeatedly, and returns the server's CPU for
+// one turn in milliseconds.
 func (b *bench) talk(ctx context.Context, say string, env ...string) (ms float64, err error) {
 	return b.talkWith(ctx, say, nil, env...)
 }
@@ -115,7 +115,7 @@ func (b *bench) talkWith(ctx context.Context, say string, ready func(*server.Ser
 	return float64(spent.Microseconds()) / 1000 / float64(talkers*after*conversations), nil
 }
 
-// cpuOf gives the CPU of a server while something is done.
+// cpuOf returns the CPU a server uses while do runs.
 func cpuOf(s *server.Server, do func() error) (time.Duration, error) {
 	begun, err := s.CPU()
 	if err != nil {
@@ -128,7 +128,7 @@ func cpuOf(s *server.Server, do func() error) (time.Duration, error) {
 	return ended - begun, err
 }
 
-// openAll begins another session for each caller.
+// openAll starts another session for each caller.
 func openAll(ctx context.Context, callers []*chatter.Talker) error {
 	for _, t := range callers {
 		if err := t.Open(ctx); err != nil {
@@ -138,7 +138,7 @@ func openAll(ctx context.Context, callers []*chatter.Talker) error {
 	return nil
 }
 
-// sayAll has all callers say something so many times, at once.
+// sayAll makes all callers send a message this many times, in parallel.
 func sayAll(ctx context.Context, callers []*chatter.Talker, say string, times int) error {
 	var wg sync.WaitGroup
 	failed := make([]error, len(callers))

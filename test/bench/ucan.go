@@ -27,8 +27,8 @@ const (
 	signedBytes = 330  // what an invocation signs is about as long
 )
 
-// tokenChecks compares what the server does to know a caller with a bare check
-// of an Ed25519 signature.
+// tokenChecks compares how the server identifies a caller with a bare check of an
+// Ed25519 signature.
 func (b *bench) tokenChecks(ctx context.Context) error {
 	fresh := freshTokens
 	if b.quick {
@@ -57,10 +57,10 @@ func (b *bench) tokenChecks(ctx context.Context) error {
 	return nil
 }
 
-// audience is who the tokens of this row are for.
+// audience is the audience of the tokens in this row.
 const audience did.DID = "did:ixo:entity:bench"
 
-// mintTokens makes as many headers with invocations, all different.
+// mintTokens makes n headers with invocations, all different.
 func mintTokens(n int) ([]string, error) {
 	texts := make([]string, n)
 	ends := time.Now().Add(10 * time.Minute)
@@ -83,12 +83,12 @@ func mintTokens(n int) ([]string, error) {
 	return texts, nil
 }
 
-// looper does one thing again and again in this process.
+// looper repeats one operation in this process.
 type looper struct {
 	once func(ctx context.Context, n int) error
 }
 
-// chunk is how often it is done between two looks at the clock.
+// chunk is how many operations run between two looks at the clock.
 const chunk = 32
 
 func (l *looper) run(ctx context.Context, d time.Duration) (sample, error) {
@@ -107,8 +107,8 @@ func (l *looper) run(ctx context.Context, d time.Duration) (sample, error) {
 
 func (*looper) close() error { return nil }
 
-// checkSide finds out who sent a header. One whose tokens are to be new forgets
-// all when it has seen all.
+// checkSide identifies the sender of a header. Unless remembered, it forgets all
+// tokens when it has seen all.
 func checkSide(texts []string, remembered bool) side {
 	service := caller.New(caller.Config{DID: audience})
 	return &looper{func(ctx context.Context, n int) error {

@@ -19,7 +19,7 @@ const (
 	paceBar = 2.0
 )
 
-// pace is how many steps a second come in, whether the last is answered or not.
+// pace is how many steps arrive in a second, whether the last is answered or not.
 const pace = 320
 
 // dialled is how many sessions are open before steps are counted: a number may
@@ -36,12 +36,12 @@ func (b *bench) sessions() int {
 	return dialled
 }
 
-// ussdBody is what a gateway sends.
+// ussdBody returns the body a gateway sends.
 func ussdBody(session int, text string) string {
 	return fmt.Sprintf(`{"sessionId":"ATUid_%032d","serviceCode":"*2233#","phoneNumber":"+2547%08d","text":"%s"}`, session, session, text)
 }
 
-// ussdRequest is a gateway's request on the wire.
+// ussdRequest returns a gateway's request on the wire.
 func ussdRequest(session int, text string) []byte {
 	body := ussdBody(session, text)
 	return fmt.Appendf(nil, "POST /api/ussd HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
@@ -61,9 +61,9 @@ func keys(n, sessions int) (session int, text string) {
 	return n % sessions, text
 }
 
-// ussd compares a first dial and a step of a handset session with the least
-// that is durable and takes the same requests: decode, read a row, write it anew,
-// behind a hand-written group commit.
+// ussd compares a first dial and a step of a handset session with the least durable
+// work for the same requests: decode, read a row, write it back, behind a
+// hand-written group commit.
 func (b *bench) ussd(ctx context.Context) error {
 	if err := b.dials(ctx, b.gateway(0, dialAgain), b.bareSteps(0, dialAgain)); err != nil {
 		return err
@@ -103,8 +103,8 @@ func (b *bench) dials(ctx context.Context, ours, bound opener) error {
 	return nil
 }
 
-// gateway starts Hearth with open sessions. The bench is a known gateway:
-// everybody has its address.
+// gateway starts Hearth with open sessions. The bench is a known gateway: a
+// setting allows all local addresses.
 func (b *bench) gateway(open int, next func() func(int) []byte) opener {
 	return func(ctx context.Context) (side, error) {
 		s, err := b.start("USSD_GATEWAY_NETWORKS=127.0.0.0/8,::1/128")
@@ -169,7 +169,7 @@ func dialAll(addr string, pid, n int) error {
 	return errors.Join(err, l.close())
 }
 
-// paced compares the slowest hundredth when steps come at a fixed pace.
+// paced compares the p99 when steps arrive at a fixed pace.
 func (b *bench) paced(ctx context.Context, ours, bound opener) error {
 	var slow, least []float64
 	for range b.rounds {
@@ -192,7 +192,7 @@ func (b *bench) paced(ctx context.Context, ours, bound opener) error {
 	return nil
 }
 
-// paceTime is how long steps come at the pace.
+// paceTime returns how long steps arrive at the pace.
 func (b *bench) paceTime() time.Duration {
 	if b.quick {
 		return 5 * b.cell

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// disk is what a disk holds: the files as programs see them, and what of it
-// would survive a power cut. It is as forgetful as POSIX allows: data of a
-// file survives after a sync of that file, a name after a sync of its folder.
+// disk holds the files as programs see them and the part that would survive a
+// power cut. It loses as much as POSIX allows: a file's data survives only after
+// a sync of the file, a name only after a sync of its folder.
 type disk struct {
 	mu      sync.Mutex
 	stable  map[string]*file // path → file or folder that survives
@@ -74,7 +74,7 @@ func (f *file) sync() {
 	f.stable = resize(f.stable, int64(len(f.live)))
 }
 
-// keep lets each page that was not synced survive when luck says so.
+// keep lets each page that was not synced survive if luck returns true.
 func (f *file) keep(luck func() bool) {
 	if f.shrunk >= 0 && luck() && f.shrunk < int64(len(f.stable)) {
 		f.stable = f.stable[:f.shrunk:f.shrunk]
@@ -139,9 +139,9 @@ func parent(name string) string {
 	return ""
 }
 
-// cut is the disk after the power came back. With luck, some of what was not
-// synced has made it: changes of names in their order up to some point, and
-// pages in no order at all.
+// cut returns the disk after a power cut. With luck, some changes that were not
+// synced survive: changes of names in their order up to some point, and pages in
+// any order.
 func (d *disk) cut(luck func() bool) *disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()

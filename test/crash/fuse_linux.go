@@ -72,7 +72,7 @@ func (n *dirNode) child(ctx context.Context, dir *fs.Inode, f *file) *fs.Inode {
 	return dir.NewPersistentInode(ctx, &fileNode{d: n.d, f: f}, fs.StableAttr{Mode: syscall.S_IFREG})
 }
 
-// name is the path of an entry from the root of the disk.
+// name returns the path of an entry from the root of the disk.
 func (n *dirNode) name(entry string) string { return path.Join(n.Path(nil), entry) }
 
 // Create makes a file. Its name survives once the folder is synced.
@@ -155,7 +155,7 @@ func (n *dirNode) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
 	return fs.OK
 }
 
-// Getattr says that it is a folder.
+// Getattr returns the mode of a folder.
 func (n *dirNode) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	out.Mode = syscall.S_IFDIR | 0o700
 	return fs.OK
@@ -166,7 +166,7 @@ func (n *dirNode) Setattr(ctx context.Context, h fs.FileHandle, _ *fuse.SetAttrI
 	return n.Getattr(ctx, h, out)
 }
 
-// Statfs tells of a large empty disk.
+// Statfs reports a large empty disk.
 func (n *dirNode) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
 	out.Bsize, out.Frsize, out.NameLen = page, page, 255
 	out.Blocks, out.Bfree, out.Bavail, out.Files, out.Ffree = 1<<24, 1<<24, 1<<24, 1<<20, 1<<20
@@ -191,12 +191,12 @@ var (
 	_ fs.NodeSetattrer = (*fileNode)(nil)
 )
 
-// Open needs no handle of its own.
+// Open succeeds without a handle.
 func (n *fileNode) Open(context.Context, uint32) (fs.FileHandle, uint32, syscall.Errno) {
 	return nil, fuse.FOPEN_KEEP_CACHE, fs.OK
 }
 
-// Read gives live content.
+// Read returns live content.
 func (n *fileNode) Read(_ context.Context, _ fs.FileHandle, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
 	n.d.mu.Lock()
 	defer n.d.mu.Unlock()
@@ -225,7 +225,7 @@ func (n *fileNode) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
 // Flush does nothing: closing a file does not make it survive.
 func (n *fileNode) Flush(context.Context, fs.FileHandle) syscall.Errno { return fs.OK }
 
-// Getattr tells size and mode.
+// Getattr returns size and mode.
 func (n *fileNode) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	n.d.mu.Lock()
 	defer n.d.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// powerMissing says why power cuts cannot be played here, or nothing.
+// powerMissing returns why this machine cannot simulate power cuts, or "".
 func powerMissing() string {
 	f, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
 	if err != nil {
@@ -23,8 +23,8 @@ func powerMissing() string {
 	return ""
 }
 
-// power is a place on a disk of our own, mounted through FUSE. A crash there is
-// a power cut: the disk forgets what was not synced.
+// power is a place on a simulated disk, mounted through FUSE. A crash there is a
+// power cut: the disk loses what was not synced.
 type power struct {
 	mount string
 	disk  *disk

@@ -22,7 +22,7 @@ const (
 type place interface {
 	// open makes the data folder ready for the next start.
 	open() (dir string, err error)
-	// crashed is told after each kill, while no server runs.
+	// crashed is called after each kill, while no server runs.
 	crashed(rng *rand.Rand) error
 	// export copies the database files into a folder.
 	export(to string) error
@@ -31,7 +31,7 @@ type place interface {
 	close() error
 }
 
-// run does all rounds. The report is there even when an error ends it early.
+// run does all rounds. It returns a report even when an error ends it early.
 func run(ctx context.Context, c config) (*report, error) {
 	r := &report{seed: c.seed}
 	rng := dice(c.seed)
@@ -87,8 +87,8 @@ func (w *world) rounds(ctx context.Context, n int) error {
 	return w.finish(ctx)
 }
 
-// once is a round: start, check what the last crash left, write, kill. One
-// start in eight is killed before it is done.
+// once does one round: start, check what the last crash left, write, kill. It
+// kills one start in eight before it is complete.
 func (w *world) once(ctx context.Context) error {
 	if w.rng.IntN(8) == 0 {
 		return w.killBoot()
@@ -152,7 +152,7 @@ func (w *world) killBoot() error {
 	return w.p.crashed(w.rng)
 }
 
-// afterKill lets the crash do its work and looks at the pages of the store.
+// afterKill applies the crash to the place and checks the pages of the store.
 func (w *world) afterKill(ctx context.Context) error {
 	if err := w.p.crashed(w.rng); err != nil {
 		return err

@@ -20,7 +20,7 @@ import (
 
 // verify checks what the last round wrote: acknowledged writes are there with
 // their exact bodies, the others are whole or absent, and the event log has no
-// gap and tells of each key once.
+// gap and has one event for each key.
 func (w *world) verify(ctx context.Context, s *server.Server) error {
 	c := s.Client(w.writers)
 	defer c.Close()
@@ -87,7 +87,7 @@ func (w *world) readOne(ctx context.Context, c *server.Client, mu *sync.Mutex, i
 }
 
 // sameRecord compares an answer to a write with a later read, member by
-// member. The text of the key is shown once only.
+// member. The server shows the text of a key only once.
 func sameRecord(written, read []byte) bool {
 	var a, b map[string]any
 	if json.Unmarshal(written, &a) != nil || json.Unmarshal(read, &b) != nil {
@@ -161,8 +161,8 @@ func (w *world) changes(ctx context.Context, c *server.Client) error {
 	}
 }
 
-// compareEvents wants exactly one event for every key we know, and no key we
-// do not know apart from the owner's.
+// compareEvents checks that there is exactly one event for every known key, and no
+// unknown key except the owner's.
 func (w *world) compareEvents(ctx context.Context, c *server.Client) {
 	for id, n := range w.created {
 		if n > 1 {
@@ -186,7 +186,7 @@ func (w *world) compareEvents(ctx context.Context, c *server.Client) {
 }
 
 // finish reads every record of this store once more, sends a sample of all
-// writes again, stops the server in peace and runs "hearth db check".
+// writes again, stops the server normally and runs "hearth db check".
 func (w *world) finish(ctx context.Context) error {
 	s, err := w.start()
 	if err != nil {
@@ -240,8 +240,8 @@ func (w *world) finishWith(ctx context.Context, s *server.Server) error {
 	return nil
 }
 
-// integrity looks at every page and every reference of a copy. It returns what
-// is wrong.
+// integrity checks every page and every reference of a copy. It returns what is
+// wrong.
 func integrity(ctx context.Context, path string) (problem string, err error) {
 	d, err := db.Open(ctx, db.Config{Path: path})
 	if err != nil {

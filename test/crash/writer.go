@@ -22,8 +22,8 @@ type try struct {
 	Name string `json:"name"` // of the API key; unique
 }
 
-// body is what is sent. The scopes differ in number, so that a torn record
-// would show.
+// body returns the body to send. The number of scopes varies, so that a torn
+// record would show.
 func (t try) body() []byte {
 	return fmt.Appendf(nil, `{"name":%q,"scopes":["events:read","keys:read"]}`, t.Name)
 }
@@ -60,7 +60,7 @@ func (w *world) write(ctx context.Context, s *server.Server, wait time.Duration)
 }
 
 // writer writes until the server is gone. Each acknowledgement is on disk
-// before the next call, so the log survives us too.
+// before the next call, so the log survives this process too.
 func (w *world) writer(ctx context.Context, c *server.Client, path string, n int) error {
 	f, err := os.Create(path)
 	if err != nil {
@@ -87,7 +87,7 @@ func (w *world) writer(ctx context.Context, c *server.Client, path string, n int
 	}
 }
 
-// acknowledged reads a good answer.
+// acknowledged reads a successful answer.
 func acknowledged(t try, a *server.Answer) (ack, error) {
 	if a.Status != 201 {
 		return ack{}, fmt.Errorf("status %d: %s", a.Status, a.Body)
@@ -112,7 +112,7 @@ func record(f *os.File, l line, sync bool) error {
 	return f.Sync()
 }
 
-// read takes over what the logs say.
+// read adds the content of the logs to the world.
 func (w *world) read(logs []string) error {
 	for _, path := range logs {
 		if err := w.readLog(path); err != nil {
