@@ -96,8 +96,8 @@ func SameJSON(a, b jsontext.Value) bool {
 	return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y)
 }
 
-// Hash is the SHA-256 of a value in the canonical form of RFC 8785: of the same content
-// it is the same everywhere.
+// Hash returns the SHA-256 of a value in the canonical form of RFC 8785: the same content
+// has the same hash everywhere.
 func Hash(v any) (string, error) {
 	text, err := json.Marshal(v)
 	if err != nil {

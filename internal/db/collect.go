@@ -86,8 +86,8 @@ func Exists(row Row, doing string) (bool, error) {
 	return true, nil
 }
 
-// Found ends a store function that reads one row: it gives v, or the zero value
-// and no error where there was no row.
+// Found ends a store function that reads one row: it returns v, or the zero value
+// and no error if there was no row.
 func Found[T any](v T, err error, doing string) (T, error) {
 	var none T
 	if errors.Is(err, sql.ErrNoRows) {
@@ -98,8 +98,8 @@ func Found[T any](v T, err error, doing string) (T, error) {
 	return v, nil
 }
 
-// Need is like Found, for a row that must exist: where there is none, the error
-// is missing.
+// Need is like Found for a row that must exist: if there is none, it returns the
+// error missing.
 func Need[T any](v T, err error, doing string, missing error) (T, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		var none T
@@ -118,7 +118,7 @@ func Wrap(doing string, err error) error {
 	return nil
 }
 
-// Bit is a bool for a column that holds 0 or 1.
+// Bit converts a bool for a column that holds 0 or 1.
 func Bit(on bool) int64 {
 	if on {
 		return 1

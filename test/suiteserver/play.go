@@ -13,9 +13,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/socketio/engine"
 )
 
-// playground is the server of test/clients/socketio.mjs: events that make the
-// server do what the scenarios want to see. POST to /restart drains it and puts
-// a new one in its place, as a rolling restart does.
+// playground is the server for test/clients/socketio.mjs: its events make the
+// server do what the scenarios test. POST /restart drains it and replaces it with
+// a new one, as a rolling restart does.
 type playground struct {
 	mu     sync.RWMutex
 	server *socketio.Server
@@ -49,7 +49,7 @@ func (p *playground) restart(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// play lets a client in, unless its auth says refuse; slow is how many
+// play admits a client unless its auth contains refuse; slow is how many
 // milliseconds that takes.
 func play(ctx context.Context, srv *socketio.Server, s *socketio.Socket, h socketio.Handshake) error {
 	var auth struct {

@@ -11,9 +11,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// Answers makes answers to a template. Some are missing, some are none, some are
-// in other words; without wild all of them are what their type and their bounds
-// allow.
+// Answers makes random answers to a template. Some are missing, some say why there is
+// no answer, some are invalid; without wild every answer is one that its type and
+// bounds allow.
 func Answers(r *rand.Rand, t *form.Template, wild bool) jsontext.Value {
 	m := &maker{r: r, t: t, wild: wild}
 	out := map[string]any{}
@@ -86,7 +86,7 @@ func (m *maker) repeat(q *form.Question) any {
 	return all
 }
 
-// samples are answers of types that have no bounds.
+// samples holds answers of types that have no bounds.
 var samples = map[form.Type][]any{
 	form.Date: {"2026-02-01", "2020-12-31", "2031-01-05"}, form.Time: {"08:30:00", "23:05:00"}, form.DateTime: {"2026-02-01T10:00:00.000+00:00"},
 	form.Geo: {map[string]any{"lat": -1.25, "lon": 36.75, "accuracy": 5.0}}, form.Barcode: {"A-1", "B-2"}, form.HouseholdRef: {"did:ixo:household/1"}, form.EntityRef: {"did:ixo:entity/1"},

@@ -17,7 +17,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/openrosa"
 )
 
-// Told is what a form engine says about a node.
+// Told is what a form engine reports about a node.
 type Told struct {
 	Relevant bool     `json:"relevant"`
 	Wrong    string   `json:"wrong"` // constraint, required, or nothing
@@ -32,23 +32,23 @@ type Filled struct {
 	Sent  string          `json:"sent"`
 }
 
-// Interview is one that a form engine and our own form have had.
+// Interview is an interview that both a form engine and Hearth's form have run.
 type Interview struct {
 	Name  string
 	Form  *form.Form
 	XForm *openrosa.Form
 }
 
-// Compare compares what both say to the same answers: which questions are asked, what is
-// refused, offered and calculated, and what is stored. It reports whether there was
-// something to compare beside what is refused.
+// Compare compares both for the same answers: which questions they ask, what they
+// refuse, offer and calculate, and what is stored. It reports whether there was anything
+// to compare besides refusals.
 func (c *Interview) Compare(t *testing.T, answers jsontext.Value, got Filled) bool {
 	t.Helper()
 	name, f := c.Name, c.Form
 	r := f.Check(form.Input{Answers: answers, Now: time.Now()})
 	var wrong, theirs []string
 	for _, w := range r.Wrong {
-		// The engine looks at what is asked only, and drops a choice that is not offered.
+		// The engine checks only questions it asks, and drops a choice it does not offer.
 		if at := ref(got.Nodes, w.Pointer); got.Nodes[at].Relevant && w.Code != "not_offered" {
 			wrong = append(wrong, at)
 		}
@@ -90,7 +90,7 @@ func (c *Interview) Compare(t *testing.T, answers jsontext.Value, got Filled) bo
 	return true
 }
 
-// sentBack reads what the engine would send: the answers as we would store them.
+// sentBack checks that what the engine would send reads as the answers Hearth stores.
 func (c *Interview) sentBack(t *testing.T, r *form.Result, sent string) {
 	t.Helper()
 	name, f, x := c.Name, c.Form, c.XForm
@@ -110,7 +110,7 @@ func (c *Interview) sentBack(t *testing.T, r *form.Result, sent string) {
 	}
 }
 
-// flatten gives the questions of a view by the path of their nodes.
+// flatten adds the questions of a view to out by the paths of their nodes.
 func flatten(out map[string]form.QuestionView, at string, qs []form.QuestionView) {
 	for _, q := range qs {
 		here := at + "/" + q.ID
@@ -125,8 +125,8 @@ func flatten(out map[string]form.QuestionView, at string, qs []form.QuestionView
 	}
 }
 
-// ref is the path of the node that a pointer into answers names. The number of
-// an answer among several names no node.
+// ref returns the path of the node that a pointer into answers names. It skips the
+// index of an answer among several, which names no node.
 func ref(nodes map[string]Told, pointer string) string {
 	at := "/data"
 	for _, part := range strings.Split(strings.TrimPrefix(pointer, "/responses/"), "/") {
@@ -141,7 +141,7 @@ func ref(nodes map[string]Told, pointer string) string {
 	return at
 }
 
-// sameValue reports whether the engine has calculated what we have.
+// sameValue reports whether the engine and Hearth calculated the same value.
 func sameValue(theirs string, ours jsontext.Value) bool {
 	if len(ours) == 0 {
 		return theirs == ""

@@ -1,4 +1,4 @@
-// Package openrosatest plays a device that fills in XForms: it makes answers, and
+// Package openrosatest simulates a device that fills in XForms: it makes answers and
 // writes them as ODK Collect would send them.
 package openrosatest
 
@@ -16,7 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/xlsform"
 )
 
-// Submission is what a device knows beside the answers.
+// Submission is what a device sends besides the answers.
 type Submission struct {
 	FormID, Version string
 	InstanceID      string
@@ -25,7 +25,7 @@ type Submission struct {
 	Household       string
 	Device          string
 	Start, End      string
-	// Name gives the name of the file of an attachment by its hash; nil: the hash.
+	// Name returns the file name of an attachment by its hash; nil: the hash itself.
 	Name func(hash string) string
 }
 
@@ -174,7 +174,7 @@ func (w *writer) repeat(q *form.Question, v jsontext.Value) {
 	}
 }
 
-// special takes apart what is no plain answer.
+// special splits an answer that is not a plain value.
 func special(v jsontext.Value) (silent, other string) {
 	var all []jsontext.Value
 	if len(v) > 0 && v.Kind() == '[' {
@@ -192,7 +192,7 @@ func special(v jsontext.Value) (silent, other string) {
 	return silent, other
 }
 
-// text is an answer as a device writes it.
+// text returns an answer as a device writes it.
 func (w *writer) text(q *form.Question, v jsontext.Value) string {
 	_, names := xlsform.Spell(q.Options)
 	spell := func(s string) string {

@@ -31,7 +31,7 @@ func Load(t *testing.T, file string) (*form.Form, *openrosa.Form) {
 	return f, x
 }
 
-// Compile reads a template. One with choices in towns.csv gets that file.
+// Compile reads a template, and gives it towns.csv if its choices are in that file.
 func Compile(t *testing.T, raw []byte) *form.Form {
 	t.Helper()
 	var doc form.Template
@@ -52,7 +52,7 @@ func Compile(t *testing.T, raw []byte) *form.Form {
 	return f
 }
 
-// Sheet is a form, and instances of it, as the scripts that play a form engine take them.
+// Sheet is a form with instances, in the format of the scripts that run a form engine.
 type Sheet struct {
 	Name  string            `json:"name"`
 	XML   string            `json:"xml"`
