@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// systems are those that archives are made for.
+// systems lists the systems that get an archive.
 var systems = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 
 // beside are the files in each archive besides the program.

@@ -28,8 +28,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// buildDemo makes the demo programme. Its parts are those of all areas: they share
-// one store, whichever this server runs.
+// buildDemo makes the demo programme. It has the parts of all areas, whichever this
+// server runs, because they share one store.
 func (a *App) buildDemo() {
 	r := removal{a}
 	c := demo.Config{

@@ -74,7 +74,7 @@ func (s *surveys) proofOf(ctx context.Context, design, draw string) (out report.
 	return out, err
 }
 
-// questions are those of a survey that have figures.
+// questions returns the questions of a survey that have figures.
 func (l lookups) questions(ctx context.Context, id string) ([]lookup.Asked, error) {
 	o, err := l.surveys.surveys.Open(ctx, id)
 	if err != nil {

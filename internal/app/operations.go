@@ -27,7 +27,7 @@ type operations struct {
 	trouble *ops.Trouble
 }
 
-// kindVerify is the job that looks whether a backup is whole.
+// kindVerify is the job that checks whether a backup is whole.
 const kindVerify = "backup.verify"
 
 const backupsPath = "/v1/backups"
@@ -134,7 +134,7 @@ func (o *operations) serveSettings(ctx context.Context, in *struct{ web.Paging }
 	return pageOf(ctx, o, in.Paging, all)
 }
 
-// backups are those in the backup folder, newest first.
+// backups returns the backups in the backup folder, newest first.
 func (o *operations) backups() ([]api.Backup, error) {
 	files, err := db.ListBackups(o.cfg.BackupDir())
 	out := make([]api.Backup, 0, len(files))
@@ -214,7 +214,7 @@ func (o *operations) backup(id string) (string, error) {
 	return "", fault.New(fault.NotFound, "BACKUP_NOT_FOUND", "There is no such backup. It may have been removed for a newer one.")
 }
 
-// verify is the job that looks whether a backup is whole.
+// verify is the job that checks whether a backup is whole.
 func (o *operations) verify(ctx context.Context, r *job.Run) error {
 	var p verifyPayload
 	if err := r.Decode(&p); err != nil {

@@ -44,8 +44,8 @@ func PluginNames(plugins []plugin.Plugin) []string {
 	return out
 }
 
-// ownPlugins are those that are part of the server: they do not work through its
-// API.
+// ownPlugins returns the plugins that are part of the server: they do not work through
+// its API.
 func ownPlugins(from lookup.Source, tasks *task.Plugin, credits *credit.Plugin) []plugin.Plugin {
 	return []plugin.Plugin{lookup.NewTwins(from), lookup.NewSurveys(from), tasks, credits}
 }

@@ -331,8 +331,8 @@ func (rg registrar) renew(ctx context.Context, d entity.Draft, properties []byte
 	return nil
 }
 
-// routes are those that gateways and operators call. A server without area C has
-// none.
+// routes adds the routes that gateways and operators call. A server without area C
+// has none.
 func (l *line) routes(phones, desk *web.API) {
 	if l != nil {
 		l.sessions.Routes(phones)
@@ -340,8 +340,8 @@ func (l *line) routes(phones, desk *web.API) {
 	}
 }
 
-// deskRoutes are those of the line under /v1, for people and programs that look
-// after it.
+// deskRoutes adds the routes of the line under /v1, for the people and programs that
+// operate it.
 func (l *line) deskRoutes(a *web.API, cursors web.Cursors) {
 	if l == nil {
 		return

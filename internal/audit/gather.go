@@ -166,7 +166,7 @@ func pages[T any](get func(path string, v any) error, path string, visit func(*T
 	}
 }
 
-// name is a DID, or a pseudonym if it is that of a person or a household.
+// name returns a DID, or a pseudonym for the DID of a person or a household.
 func (g *gatherer) name(id string) (string, error) {
 	if got, ok := g.names[id]; ok || id == "" {
 		return got, nil

@@ -107,7 +107,7 @@ type Invites struct{ s *Service }
 func (s *Service) Invites() Invites { return Invites{s} }
 
 // making checks a draft and returns the step that stores the invitation. The
-// rules are those of making the key now, and hold again when it is used.
+// rules for making the key apply now, and again when the invitation is used.
 func (d Invites) making(ctx context.Context, in InviteDraft) (func(*db.Tx) (NewInvite, error), error) {
 	c, now := web.CallerFrom(ctx), d.s.moment()
 	if c.Key == "" {

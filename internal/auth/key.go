@@ -233,7 +233,7 @@ func (d Draft) Validate(now time.Time) error {
 	return c.Err("KEY_DRAFT_INVALID", "The new key is not valid.")
 }
 
-// scopes are those of the role and of the list, sorted, each once.
+// scopes returns the scopes of the role and the list, sorted, each once.
 func (d Draft) scopes() []string {
 	out := slices.Clone(d.Scopes)
 	if r := findRole(d.Role); r != nil {

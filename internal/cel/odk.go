@@ -18,8 +18,8 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 )
 
-// formFunctions are those of ODK's reference that CEL has nothing for. What they
-// take may be any value; it is converted as conversions do.
+// formFunctions returns the functions of ODK's reference that CEL lacks. They take
+// any value and convert it as CEL's conversions do.
 func formFunctions() []cel.EnvOption {
 	out := []cel.EnvOption{
 		function("roundTo", cel.DoubleType, 2, func(a []ref.Val) ref.Val { return roundTo(a[0], a[1]) }),

@@ -117,7 +117,7 @@ func anchored(re *syntax.Regexp) bool {
 	return re.Op == syntax.OpBeginText || re.Op == syntax.OpConcat && anchored(re.Sub[0])
 }
 
-// patterns are those of an expression by their text.
+// patterns holds the patterns of an expression by their text.
 type patterns map[string]*Pattern
 
 // addPattern measures and compiles the pattern of a call to matches, unless the

@@ -78,7 +78,7 @@ func (t *Table) Find(column int, text string) []int {
 	return x.at[text]
 }
 
-// tableFunctions are those over lists of records.
+// tableFunctions returns the functions over lists of records.
 func tableFunctions() []cel.EnvOption {
 	list := cel.ListType(cel.TypeParamType("A"))
 	return []cel.EnvOption{

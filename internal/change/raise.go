@@ -104,7 +104,7 @@ func (s *Service) behind(ctx context.Context, raised []version) ([]string, error
 	return slices.DeleteFunc(live, func(id string) bool { return reached(stored[id], raised) }), err
 }
 
-// unconfirmed are those of behind that have not confirmed by the bus either.
+// unconfirmed returns the processes in behind that have not confirmed by the bus either.
 func (s *Service) unconfirmed(behind []string, raised []version) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

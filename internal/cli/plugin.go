@@ -145,7 +145,7 @@ func findCheckout(said string) (string, error) {
 }
 
 // writeModule writes go.mod and go.sum of a module that is built with a checkout.
-// The versions of everything it stands on are those of the checkout.
+// All its dependencies have the versions of the checkout.
 func writeModule(dir, checkout, module string) error {
 	text, err := os.ReadFile(filepath.Join(checkout, "go.mod"))
 	if err != nil {

@@ -83,8 +83,8 @@ func (s *Service) ended(ctx context.Context, id string) error {
 	return nil
 }
 
-// holding lists what a demo has, by the names it chose. It is that of the largest
-// demo: what was not loaded is not found.
+// holding lists what a demo has, by the names it chose. It lists the largest demo:
+// parts that were not loaded are simply not found.
 func (s *Service) holding(r *row) (*Holding, error) {
 	p := s.planOf(r)
 	p.scale = 1

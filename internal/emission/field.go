@@ -92,7 +92,7 @@ type input struct {
 	items  []inputs
 }
 
-// inputs are those of a module, or of one item, by name.
+// inputs holds the inputs of a module, or of one item, by name.
 type inputs map[string]input
 
 // sample is how an estimate came about: n and sd, or an interval.

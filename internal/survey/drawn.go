@@ -107,8 +107,8 @@ func (l *lists) markReplaced(ctx context.Context, tx *db.Tx, survey int64, h Dra
 	return db.Wrap("mark replaced household", err)
 }
 
-// fresh are those households of a draw that are not on the list as drawn yet, and
-// what they count.
+// fresh returns the households of a draw that are not yet on the list as drawn, and
+// how they change the counts.
 func (s *Service) fresh(ctx context.Context, tx *db.Tx, r *Row, homes []DrawnHome) (out []Household, deltas []Delta, _ error) {
 	ids := make([]string, len(homes))
 	for i, h := range homes {

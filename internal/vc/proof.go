@@ -22,7 +22,7 @@ const skew = 5 * time.Minute
 // legacyType is the proof of VC 1.1 documents: a detached JWS over their RDF.
 const legacyType = "Ed25519Signature2018"
 
-// proofs are those of one document while they are verified.
+// proofs holds the proofs of one document while they are verified.
 type proofs struct {
 	doc     *document
 	all     []*proof

@@ -47,7 +47,7 @@ func shapeOf(m map[string]any, presentation bool) []Reason {
 	return s.Fields()
 }
 
-// context checks that the first context is that of a data model, and returns
+// context checks that the first context belongs to a data model, and returns
 // it.
 func (s *shape) context(m map[string]any) string {
 	items, ok := m["@context"].([]any)

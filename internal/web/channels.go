@@ -29,7 +29,7 @@ type Message struct {
 	Schema      jsontext.Value // JSON Schema of the payload, instead of Payload
 }
 
-// members are those of an object of the document.
+// members holds the members of an object in the document.
 type members map[string]any
 
 func ref(to string) members { return members{"$ref": to} }

@@ -21,7 +21,7 @@ const maxPathParts = 64
 // the DID. The meaning of a path never depends on the method.
 //
 // Only the spelling of the path changes, never what it decodes to, so earlier
-// checks of it still hold. routes are those of mux; known reports whether mux
+// checks of it still hold. routes are the routes of mux; known reports whether mux
 // has a route for a method and the path of a request; unknown answers the rest.
 func DIDPaths(routes []Route, mux *http.ServeMux, known func(r *http.Request, method string) bool, unknown http.HandlerFunc) http.HandlerFunc {
 	table := didTable(routes)

@@ -38,7 +38,7 @@ type reading struct {
 	patch   bool // members that are needed may be missing
 }
 
-// options are those of the decoder.
+// options returns the options of the decoder.
 func (r reading) options() json.Options {
 	if r.patch {
 		return json.JoinOptions()

@@ -81,7 +81,7 @@ func logSeen(log *slog.Logger, r *http.Request, s Seen) {
 	_ = h.Handle(r.Context(), line) // a failure to log cannot be reported
 }
 
-// methods are those a route may have.
+// methods lists the methods a route may have.
 var methods = [...]string{"GET", "POST", "PUT", "PATCH", "DELETE"}
 
 // Unknown answers requests that match no route. known reports whether a route

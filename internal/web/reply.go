@@ -40,7 +40,7 @@ func replied(t reflect.Type) reflect.Type {
 	return nil
 }
 
-// parts are those of a Reply. Its value is a pointer.
+// parts holds the parts of a Reply. The value is a pointer.
 type parts struct {
 	value    any
 	raw      []byte

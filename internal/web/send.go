@@ -21,9 +21,9 @@ type Content interface {
 	Size() int64
 }
 
-// SendContent answers with a file under an ETag, which is that of its bytes: the
+// SendContent answers with a file under an ETag, which identifies its bytes: the
 // whole file, the requested ranges, or 304. Text is compressed if the client
-// accepts that and asks for no range; a compressed file has a tag of its own, so
+// accepts that and asks for no range; a compressed file has a different tag, so
 // that halves of the two are never combined. The headers that describe the file
 // are set before.
 func SendContent(w http.ResponseWriter, r *http.Request, etag string, c Content) error {
@@ -42,7 +42,7 @@ func SendContent(w http.ResponseWriter, r *http.Request, etag string, c Content)
 	}
 	h.Set("ETag", etag)
 	if strings.Contains(r.Header.Get("Range"), ",") {
-		// Many ranges would read the same pieces again and again. A server may
+		// Many ranges would read the same pieces repeatedly. A server may
 		// send the whole instead.
 		r = r.Clone(r.Context())
 		r.Header.Del("Range")

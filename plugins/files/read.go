@@ -51,7 +51,7 @@ func (p *Plugin) list(ctx context.Context, call plugin.Call) (any, error) {
 	return out, err
 }
 
-// files are those of the conversation; a program that calls from without has none.
+// files returns the files of the conversation; a call from outside one has none.
 func (p *Plugin) files(ctx context.Context, call plugin.Call) ([]plugin.Attachment, error) {
 	if p.attached == nil || call.SessionID == "" {
 		return nil, nil

@@ -34,7 +34,7 @@ const coldest, hottest = -75, 50
 // figure without its source, nor pass it on without its licence.
 var noted = []string{"source", "version", "licence", "period"}
 
-// columns are those of a file of normals.
+// columns lists the columns of a file of normals.
 var columns = []string{"city", "country", "latitude", "longitude", "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
 
 const firstMonth = 4 // of columns

@@ -208,8 +208,8 @@ func (x *Export) formOf(f *file) *Form {
 	return best
 }
 
-// likeness is how much of the name of a file is that of a form: all, or the part
-// before a separator.
+// likeness returns how well a file's name matches the name of a form: the whole name,
+// or the part before a separator. 0: not at all.
 func likeness(stem, name string) int {
 	stem, name = plain(stem), plain(name)
 	if name == "" || !strings.HasPrefix(stem, name) {

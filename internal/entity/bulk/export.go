@@ -124,7 +124,7 @@ type exporter struct {
 	st      exportState
 }
 
-// export writes the file. columns are those of an earlier attempt.
+// export writes the file. columns has the columns of an earlier attempt.
 func (e *exporter) export(ctx context.Context, columns []string) error {
 	if _, err := e.run.State(&e.st); err != nil {
 		return err

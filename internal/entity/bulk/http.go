@@ -73,7 +73,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 }
 
-// importRoutes are those of imports.
+// importRoutes adds the routes of imports.
 func (s *Service) importRoutes(a *web.API) {
 	const imports = "imports"
 	a.Handle(http.MethodPost, "/v1/imports", s.serveImport, web.Doc{
@@ -121,7 +121,7 @@ func (s *Service) importRoutes(a *web.API) {
 	})
 }
 
-// exportRoutes are those of exports.
+// exportRoutes adds the routes of exports.
 func (s *Service) exportRoutes(a *web.API) {
 	const exports = "exports"
 	web.Post(a, "/v1/exports", s.serveExport, web.Doc{

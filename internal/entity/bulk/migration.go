@@ -137,8 +137,8 @@ func (d *MigrationDraft) change(target *protocol.Protocol, props map[string]json
 	return patch, c.Err("PROPERTY_SCHEMA_VIOLATION", "The properties do not fit the protocol.")
 }
 
-// properties are those of a record in the target version. The fault names all
-// that does not fit.
+// properties returns a record's properties in the target version. The fault names
+// everything that does not fit.
 func (d *MigrationDraft) properties(target *protocol.Protocol, e *entity.Entity) (entity.Object, error) {
 	var props map[string]jsontext.Value
 	if err := json.Unmarshal(e.Properties.Value, &props); err != nil {

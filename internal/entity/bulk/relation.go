@@ -95,7 +95,7 @@ func (p *importJob) readTargets(r *row) error {
 	return err
 }
 
-// targets are those a cell names.
+// targets returns the targets a cell names.
 func (p *importJob) targets(path, role, scheme, cell string) []target {
 	var out []target
 	for value := range strings.SplitSeq(cell, targetSeparator) {

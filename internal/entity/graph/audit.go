@@ -46,7 +46,7 @@ type auditPlace struct {
 	Open bool  `json:"o,omitzero"` // edges of the twin are left
 }
 
-// auditBounds are those that tests make small.
+// auditBounds holds the limits that tests make small.
 type auditBounds struct {
 	edges    int // looked at one twin after the other
 	together int // of a batch that are read at once

@@ -215,7 +215,7 @@ func (m members) Member(i int) cel.Value { return m[i] }
 // Answered reports whether there is any.
 func (m members) Answered() bool { return len(m) > 0 }
 
-// members are those of claimFields.
+// members returns the values of claimFields.
 func (c Claim) members() members {
 	days := cel.Null
 	if !c.PeriodStart.IsZero() && !c.PeriodEnd.IsZero() {

@@ -216,8 +216,8 @@ func (s *Service) conditions(ctx context.Context, p *plan, q entity.Query) error
 	return nil
 }
 
-// values are those a part of a filter allows one field to have: eq, in, or an
-// or of such. ok is false for anything else, for null, and for too many.
+// values returns the values that a part of a filter allows one field to have: eq,
+// in, or an or of these. ok is false for anything else, for null, and for too many.
 func values(e *rql.Expr) (field rql.Path, out []rql.Value, ok bool) {
 	switch e.Op {
 	case rql.Eq, rql.In:
@@ -252,8 +252,8 @@ func texts(values []rql.Value) ([]string, bool) {
 	return out, true
 }
 
-// protocols are those the twins must be made from, as far as the query says;
-// nil when it does not.
+// protocols returns the protocols that the query allows for the twins; nil if it
+// does not restrict them.
 func (s *Service) protocols(ctx context.Context, p *plan) ([]string, error) {
 	var known []string
 	narrow := func(to []string) {

@@ -55,7 +55,7 @@ func scanProducers(rows db.Rows, err error) ([]producer, error) {
 	})
 }
 
-// hands are those a twin is in: its owner and its controllers.
+// hands holds a twin's owner and its controllers.
 type hands struct {
 	Controllers []string `json:"controllers"`
 	Owner       string   `json:"owner"`

@@ -101,7 +101,7 @@ func ValidName(name string) bool { return len(name) <= maxServerName && namePatt
 
 const nameRule = "want 1 to 32 letters, digits, - and _, which begin and end with a letter or digit and have no two of - and _ in a row"
 
-// ownHeaders are those the protocol or the connection sets.
+// ownHeaders lists the headers that the protocol or the connection sets.
 var ownHeaders = []string{
 	"Accept", "Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Expect", "Host", "Keep-Alive",
 	"Last-Event-Id", "Origin", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "User-Agent",

@@ -107,7 +107,7 @@ func findGrant(ctx context.Context, q db.Querier, ws, server, original string) (
 	return db.Found(g, err, "find grant")
 }
 
-// grants are those of a workspace by server and tool.
+// grants returns the grants of a workspace by server and tool.
 func grants(ctx context.Context, q db.Querier, ws string) (map[[2]string]grant, error) {
 	rows, err := q.Query(ctx, listGrants, ws, maxGrants)
 	found, err := db.Collect(rows, err, "list grants", scanGrant)

@@ -87,7 +87,7 @@ func (r *runner) saidByAll(ctx context.Context) (api.CrossAdjusted, error) {
 	return out, nil
 }
 
-// weights are those of the responses of a round; none when the sample has none.
+// weights returns the weights of a round's responses; none if the sample has none.
 func (r *runner) weights(of survey.WeighedRound) map[int64]float64 {
 	out := map[int64]float64{}
 	for _, h := range of.Homes {

@@ -20,7 +20,7 @@ const archiveType = "application/zip"
 // sha256:<sha256>.
 const MediaFolder = "media/"
 
-// endings are those of the files of attachments.
+// endings maps media types to the file extensions of attachments.
 var endings = map[string]string{
 	"image/jpeg": ".jpg", "image/png": ".png", "image/webp": ".webp", "audio/mpeg": ".mp3", "audio/ogg": ".ogg", "audio/mp4": ".m4a",
 	"video/mp4": ".mp4", "application/pdf": ".pdf", "text/plain": ".txt",
@@ -47,7 +47,7 @@ type archive struct {
 	inner []byte
 }
 
-// Rows are those of all parts.
+// Rows returns the rows of all parts.
 func (a *archive) Rows() (n int64) {
 	for _, p := range a.parts {
 		n += p.w.Rows()

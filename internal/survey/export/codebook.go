@@ -103,7 +103,7 @@ func flat(columns []Column) []Column {
 	return out
 }
 
-// Languages are those of a template, the default one first.
+// Languages returns the languages of a template, the default one first.
 func Languages(t *form.Template) []string {
 	out := []string{t.Language()}
 	for _, tag := range t.Languages {

@@ -50,7 +50,7 @@ func sampleOf(o *survey.Open) (_ Sample, why string) {
 	return out, ""
 }
 
-// weights are those of the responses of an export.
+// weights holds the weights of the responses in an export.
 type weights struct {
 	rounds []survey.WeighedRound
 	of     map[int64]*survey.Weighed // by response

@@ -120,7 +120,7 @@ type settings struct {
 	Veiled   bool   `json:"veiled,omitzero"` // who asked sees names: the filter speaks of these
 }
 
-// states are those a response can be asked for by.
+// states lists the states an export can select responses by.
 var states = []string{
 	response.Pending, response.InReview, response.NeedsCorrection, response.Flagged, response.Verified, response.Rejected, response.Disputed,
 	response.Invalidated, response.Superseded,

@@ -302,5 +302,5 @@ func (w *fixed) Add(b []byte, _ *Response) ([]byte, error) { return b, nil }
 // End writes nothing.
 func (w *fixed) End(b []byte) ([]byte, bool, error) { return b, false, nil }
 
-// Rows are those of responses: none.
+// Rows returns 0: the file has no responses.
 func (w *fixed) Rows() int64 { return 0 }

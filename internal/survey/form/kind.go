@@ -54,7 +54,7 @@ type Kind struct {
 	value     func(*block, *node, *cell) cel.Value // the answer in expressions
 }
 
-// Members are those members of a question that not every kind has.
+// Members holds the members of a question that only some kinds have.
 type Members struct {
 	Options    bool // needs options
 	Rows       bool // needs rows, each answered with an option

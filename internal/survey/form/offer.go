@@ -12,7 +12,7 @@ import (
 // choiceName is what the filter of a question calls the option it looks at.
 const choiceName = "choice"
 
-// choiceMembers are those that every option has in a filter.
+// choiceMembers lists the members that every option has in a filter.
 var choiceMembers = []string{"value", "label"}
 
 // prepareFilter makes the options of a question as its filter sees them.

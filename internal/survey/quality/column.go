@@ -94,7 +94,7 @@ func isUnique(c form.Column) bool {
 // Pointer is the JSON pointer of an answer in a response.
 func Pointer(path []string) string { return "/responses/" + strings.Join(path, "/") }
 
-// Answers are those of one response by section and question.
+// Answers holds the answers of one response by section and question.
 type Answers map[string]any
 
 // Read decodes the answers of a response.

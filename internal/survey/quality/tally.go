@@ -27,7 +27,7 @@ type work struct {
 	lengths
 }
 
-// lengths are those of interviews.
+// lengths holds how long interviews took.
 type lengths struct {
 	sample Sample
 	sum    float64

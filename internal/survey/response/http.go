@@ -147,5 +147,5 @@ func known(f *form.Form) survey.FieldsOf {
 	return survey.FieldsOf{Type: reflect.TypeFor[Record](), Always: []string{"responseId", "masked", "pseudonymised"}, Form: f}
 }
 
-// states are those of the verification.
+// states lists the states of verification.
 var states = []string{Pending, InReview, NeedsCorrection, Flagged, Verified, Rejected, Disputed, Invalidated, Superseded}

@@ -20,7 +20,7 @@ const correcting = "A correction reopens earlier decisions about the response an
 	"In a list whose entries have personal answers that the key may not read, a correction changes the other answers in place, and the hidden ones stay in their entries unless they are sent: " +
 	"adding, removing or moving entries, or taking the list out, needs the scope responses:pii (ENTRIES_WITHHELD). Only its place identifies an entry: send the entries in the order you read them."
 
-// changeRoutes are those of one response.
+// changeRoutes adds the routes that read and change responses.
 func (h handlers) changeRoutes(a *web.API) {
 	const read, write, path = "responses:read", "responses:write", "/v1/responses/{responseId}"
 	changing := []string{"RESPONSE_NOT_FOUND", invalidCode, "INVALID_PARAMETER", "HOUSEHOLD_ERASED", "RESPONSE_LOCKED", "SURVEY_ARCHIVED", "NOT_COLLECTOR", "ENTRIES_WITHHELD", "STALE_REVISION", "PRECONDITION_REQUIRED"}

@@ -8,9 +8,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// ownModes are those of which a part of this server knows that it asked. Who
-// claims one of the first two is refused; the others are flagged, for a system of
-// the operator may ask in them.
+// ownModes lists the modes in which a part of this server asks. A caller that
+// claims one of the first two is refused; the others are only flagged, because an
+// operator's own system may ask in them.
 var ownModes = []string{survey.Browser, survey.Collect, survey.USSD, survey.Chat}
 
 // asked says how the household was asked: by the door that the response came

@@ -143,8 +143,8 @@ func sum(a, b float64) float64 {
 	return a + b
 }
 
-// clusters are those of the sample with their sizes, in the strata of their
-// households.
+// clusters returns the clusters of the sample with their sizes, in the strata of
+// their households.
 func (sh *sheet) clusters(a *ask) []estimate.Cluster {
 	sizes := map[string]float64{}
 	for _, c := range a.o.Sampling.Clusters {

@@ -31,7 +31,7 @@ type sight struct {
 	partly bool // a part of the households is hidden in another figure: no plain mean
 }
 
-// plain reports whether the weights are those that every query has by default.
+// plain reports whether the weights are the default ones of every query.
 func (a *ask) plain() bool {
 	return !a.in.Verified && a.in.Adjust == adjustNone && a.in.Cell == "" && a.in.Join == ""
 }

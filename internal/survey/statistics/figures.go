@@ -110,8 +110,8 @@ func (a *ask) remark(out *Statistics, sh *sheet) {
 	add("A household counts as having answered the question when it chose an option.", a.of.column.Kind.Several)
 }
 
-// figures are those of a round: of every option in all households, and in each
-// part of them.
+// figures returns the figures of a round: for every option, in all households and
+// in each part of them.
 func (a *ask) figures(sh *sheet) ([]figure, error) {
 	if err := a.oneUnit(sh); err != nil {
 		return nil, err
