@@ -13,6 +13,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -271,7 +272,7 @@ func (a *App) run(ctx, life context.Context, end context.CancelFunc) error {
 	a.drain(life)
 	err := errors.Join(front.Wait(), work.Wait())
 	a.line.wait()
-	err = errors.Join(err, a.endMind(life))
+	a.endMind(life)
 	end()
 	return errors.Join(err, back.Wait())
 }
@@ -318,40 +319,38 @@ func (a *App) drain(ctx context.Context) {
 	// A tenth is reserved for what follows the requests.
 	ctx, cancel := context.WithTimeout(ctx, limit-limit/10)
 	defer cancel()
-	var g errgroup.Group
-	g.Go(func() error { return a.endRuns(ctx, limit/3) })
+	var g sync.WaitGroup
+	g.Go(func() { a.endRuns(ctx, limit/3) })
 	for _, l := range a.open {
 		if l.name != adminName {
-			g.Go(func() error { return a.shutdown(ctx, l) })
+			g.Go(func() { a.shutdown(ctx, l) })
 		}
 	}
-	_ = g.Wait() // each has said what went wrong
+	g.Wait()
 	for _, l := range a.open {
 		if l.name == adminName {
-			_ = a.shutdown(ctx, l) // it has said what went wrong
+			a.shutdown(ctx, l)
 		}
 	}
 }
 
 // endRuns gives the oracle's answers some time to finish and then interrupts
 // them, so that their streams end well before they are cut.
-func (a *App) endRuns(ctx context.Context, limit time.Duration) error {
+func (a *App) endRuns(ctx context.Context, limit time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if err := a.mind.drain(ctx); err != nil {
 		a.log.Warn("runs cut", "err", err.Error())
 	}
-	return nil
 }
 
 // endMind ends the oracle's work after the listeners.
-func (a *App) endMind(ctx context.Context) error {
+func (a *App) endMind(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.Server.ShutdownTimeout/10)
 	defer cancel()
 	if err := a.mind.close(ctx); err != nil {
 		a.log.Warn("oracle cut", "err", err.Error())
 	}
-	return nil
 }
 
 // close gives back what start took, last first.

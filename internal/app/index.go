@@ -22,18 +22,7 @@ import (
 
 // index is GET /v1: what the API of this server offers. Everybody may know it,
 // as they may read the document of the API.
-type index struct{ answer indexAnswer }
-
-// Nouns of package api, by their names here.
-type (
-	indexAnswer  = api.Index
-	capability   = api.Capability
-	deprecation  = api.Deprecation
-	limits       = api.Limits
-	span         = api.Span
-	bodyLimit    = api.BodyLimit
-	filterLimits = api.FilterLimits
-)
+type index struct{ answer api.Index }
 
 // routes adds the index. It is filled later, because it describes all tables.
 func (x *index) routes(a *web.API) {
@@ -43,16 +32,16 @@ func (x *index) routes(a *web.API) {
 	})
 }
 
-func (x *index) serve(context.Context, *nothing) (indexAnswer, error) { return x.answer, nil }
+func (x *index) serve(context.Context, *nothing) (api.Index, error) { return x.answer, nil }
 
 // describe fills the index with what the tables of a listener say.
 func (x *index) describe(cfg *config.Config, name, version string, apis ...*web.API) {
 	var all []web.Route
-	for _, api := range apis {
-		all = append(all, api.Routes()...)
+	for _, table := range apis {
+		all = append(all, table.Routes()...)
 	}
-	x.answer = indexAnswer{
-		Name: name, Version: version, APIVersion: "v1", Capabilities: capabilities(all), Limits: limitsOf(cfg, all), Deprecations: []deprecation{},
+	x.answer = api.Index{
+		Name: name, Version: version, APIVersion: "v1", Capabilities: capabilities(all), Limits: limitsOf(cfg, all), Deprecations: []api.Deprecation{},
 		Links: map[string]string{
 			"self": "/v1", "openapi": "/v1/openapi.json", "docs": "/docs", "errors": "/docs/errors", "health": "/health", "ready": "/readyz",
 			"events": "/v1/events", "changes": "/v1/changes",
@@ -61,19 +50,19 @@ func (x *index) describe(cfg *config.Config, name, version string, apis ...*web.
 }
 
 // capabilities are the groups of routes, in the order of the tables.
-func capabilities(all []web.Route) []capability {
-	out := []capability{}
+func capabilities(all []web.Route) []api.Capability {
+	out := []api.Capability{}
 	for _, r := range all {
-		at := slices.IndexFunc(out, func(c capability) bool { return c.Name == r.Doc.Tag })
+		at := slices.IndexFunc(out, func(c api.Capability) bool { return c.Name == r.Doc.Tag })
 		if at < 0 {
 			at = len(out)
-			out = append(out, capability{Name: r.Doc.Tag, Description: tagText(r.Doc.Tag)})
+			out = append(out, api.Capability{Name: r.Doc.Tag, Description: tagText(r.Doc.Tag)})
 		}
 		if c := &out[at]; c.Href == "" || clearer(c.Name, r.Path, c.Href) {
 			c.Href, c.Templated = openRoute(r.Path), strings.Contains(r.Path, "{")
 		}
 	}
-	return slices.DeleteFunc(out, func(c capability) bool { return c.Name == "system" })
+	return slices.DeleteFunc(out, func(c api.Capability) bool { return c.Name == "system" })
 }
 
 // clearer reports whether a path is a better entry point of a group than the one
@@ -95,11 +84,11 @@ func clearer(name, path, than string) bool {
 // openRoute is a path of the table as a URI template.
 func openRoute(path string) string { return strings.NewReplacer("{$}", "", "...}", "}").Replace(path) }
 
-func limitsOf(cfg *config.Config, all []web.Route) limits {
-	l := limits{
-		PageItems: span{Default: web.DefaultPage, Max: web.MaxPage}, ChangesItems: span{Default: event.DefaultLimit, Max: event.MaxLimit},
-		BodyBytes: cfg.Limits.MaxBodyBytes, Bodies: []bodyLimit{}, BatchItems: map[string]int{},
-		Filter:        filterLimits{Characters: rql.MaxLength, Comparisons: rql.MaxTerms, Depth: rql.MaxDepth},
+func limitsOf(cfg *config.Config, all []web.Route) api.Limits {
+	l := api.Limits{
+		PageItems: api.Span{Default: web.DefaultPage, Max: web.MaxPage}, ChangesItems: api.Span{Default: event.DefaultLimit, Max: event.MaxLimit},
+		BodyBytes: cfg.Limits.MaxBodyBytes, Bodies: []api.BodyLimit{}, BatchItems: map[string]int{},
+		Filter:        api.FilterLimits{Characters: rql.MaxLength, Comparisons: rql.MaxTerms, Depth: rql.MaxDepth},
 		EventsScanned: event.ScanBudget, StreamsPerKey: event.KeyStreams, Webhooks: webhook.Max,
 		RequestsPerMinute: cfg.Limits.RateLimit, IdempotencyHours: cfg.Events.IdempotencyRetention.Hours(),
 	}
@@ -126,7 +115,7 @@ func limitsOf(cfg *config.Config, all []web.Route) limits {
 			items = survey.MaxUpload
 		}
 		if bytes > 0 {
-			l.Bodies = append(l.Bodies, bodyLimit{Method: r.Method, Path: openRoute(r.Path), Bytes: bytes})
+			l.Bodies = append(l.Bodies, api.BodyLimit{Method: r.Method, Path: openRoute(r.Path), Bytes: bytes})
 		}
 		if items > 0 {
 			l.BatchItems[openRoute(r.Path)] = items

@@ -112,12 +112,11 @@ func (f *front) address() string {
 }
 
 // shutdown ends one listener, in time or by cutting its connections.
-func (f *front) shutdown(ctx context.Context, l *listener) error {
+func (f *front) shutdown(ctx context.Context, l *listener) {
 	if err := l.server.Shutdown(ctx); err != nil {
 		f.log.Warn("connections cut", "listener", l.name, "err", err.Error())
-		return l.server.Close()
+		_ = l.server.Close() // there is nothing left to save
 	}
-	return nil
 }
 
 // serve answers requests until the server is shut down.

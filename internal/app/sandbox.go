@@ -25,7 +25,6 @@ import (
 // as made, and no other system is called.
 type Sandbox struct {
 	Sessions *ussd.Service
-	jobs     *job.Service
 	cancel   context.CancelFunc
 	work     sync.WaitGroup
 	core     *Core
@@ -66,7 +65,6 @@ func OpenSandbox(ctx context.Context, cfg *config.Config, c SandboxConfig) (_ *S
 		return nil, err
 	}
 	core := b.core
-	b.jobs = core.Jobs
 	out := sms.New(sms.Config{DB: core.DB, Jobs: core.Jobs, Key: core.Key, Sender: c.Sender})
 	accounts, err := account.New(account.Config{
 		DB: core.DB, Events: core.Events, Jobs: core.Jobs, Key: core.Key, SMS: out,
@@ -98,15 +96,15 @@ func OpenSandbox(ctx context.Context, cfg *config.Config, c SandboxConfig) (_ *S
 
 // Busy reports whether messages may still be in progress.
 func (b *Sandbox) Busy(ctx context.Context) (bool, error) {
-	twins, err := b.jobs.Pending(ctx, auth.OperatorWorkspace, account.KindTwins)
+	twins, err := b.core.Jobs.Pending(ctx, auth.OperatorWorkspace, account.KindTwins)
 	if err != nil || twins {
 		return twins, err
 	}
-	asked, err := b.jobs.Pending(ctx, "", fetch.KindAnswer)
+	asked, err := b.core.Jobs.Pending(ctx, "", fetch.KindAnswer)
 	if err != nil || asked {
 		return asked, err
 	}
-	return b.jobs.Pending(ctx, "", sms.Kind)
+	return b.core.Jobs.Pending(ctx, "", sms.Kind)
 }
 
 // Close shuts the line down, and removes its data.

@@ -17,12 +17,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/demo"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/erase"
-	"github.com/hearth-dmrv/hearth/internal/entity/voucher"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/ops"
 	"github.com/hearth-dmrv/hearth/internal/outbound"
-	"github.com/hearth-dmrv/hearth/internal/survey/interview"
 	"github.com/hearth-dmrv/hearth/internal/ussd"
 	"github.com/hearth-dmrv/hearth/internal/ussd/account"
 	"github.com/hearth-dmrv/hearth/internal/ussd/fetch"
@@ -69,15 +67,10 @@ func MenuActions(accounts *account.Service, c fetch.Config) map[string]machine.A
 func (a *App) fetching(out *outbound.Client, accounts *account.Service, outbox *sms.Outbox) fetch.Config {
 	return fetch.Config{
 		Client: out, Log: a.log, Types: a.cfg.USSD.MenuTwins, Customer: accounts.DIDOf, Twins: a.menuTwins,
-		Vouchers: menuVouchers{func() *voucher.Service { return a.twins.vouchers }}, DB: a.DB, Jobs: a.Jobs, SMS: outbox, PerHour: a.cfg.USSD.AsksPerHour,
+		Vouchers: menuVouchers{a.twins.vouchers}, DB: a.DB, Jobs: a.Jobs, SMS: outbox, PerHour: a.cfg.USSD.AsksPerHour,
 		Oracle:  &menuOracle{mind: func() *mind { return a.mind }, who: a.asCustomer(accounts)},
-		Surveys: &menuSurveys{interviews: askedBy(a), accounts: accounts},
+		Surveys: &menuSurveys{interviews: a.surveys.interviews, accounts: accounts},
 	}
-}
-
-// askedBy asks surveys; area B is made after the line.
-func askedBy(a *App) func() *interview.Service {
-	return func() *interview.Service { return a.surveys.interviews }
 }
 
 // pagesForMenus is how many pages of twins a menu waits for: with a filter that
@@ -197,7 +190,7 @@ func (a *App) buildLine(ctx context.Context) (err error) {
 		GatewaySecret: u.GatewaySecret.Reveal(), GatewayCA: authority, GatewayOnly: u.GatewayOnly, ServiceCodes: u.ServiceCodes,
 		Seen: seen, Dropped: dropped, Late: l.sendLate, Sample: demo.Rings,
 	})
-	if err := l.buildSimulator(a.cfg, &menuOracle{mind: func() *mind { return a.mind }, who: asOperator, readOnly: true}, trySurveys(askedBy(a))); err != nil {
+	if err := l.buildSimulator(a.cfg, &menuOracle{mind: func() *mind { return a.mind }, who: asOperator, readOnly: true}, trySurveys(a.surveys.interviews)); err != nil {
 		return err
 	}
 	a.line = l

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"strings"
-	"sync"
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -18,7 +17,7 @@ const readSurveys = "surveys:read"
 
 // menuSurveys lets menus ask surveys.
 type menuSurveys struct {
-	interviews func() *interview.Service // area B is made after this one
+	interviews *interview.Service
 	accounts   *account.Service
 	// who gives a customer the rights to answer; nil gives them those of the line.
 	who func(ctx context.Context, did string) web.Caller
@@ -37,10 +36,9 @@ func (m *menuSurveys) as(ctx context.Context, did string) context.Context {
 
 // trySurveys lets the menu of a simulated line ask the surveys that the person at the
 // keys may read. The answers are not stored.
-func trySurveys(interviews func() *interview.Service) func(*account.Service) fetch.Surveys {
+func trySurveys(interviews *interview.Service) func(*account.Service) fetch.Surveys {
 	return func(accounts *account.Service) fetch.Surveys {
-		tried := sync.OnceValue(func() *interview.Service { return interviews().Trial() })
-		return &menuSurveys{interviews: tried, accounts: accounts, who: func(ctx context.Context, did string) web.Caller {
+		return &menuSurveys{interviews: interviews.Trial(), accounts: accounts, who: func(ctx context.Context, did string) web.Caller {
 			c := web.CallerFrom(ctx)
 			c.DID, c.Door = did, survey.USSD
 			return c
@@ -63,7 +61,7 @@ func (m *menuSurveys) Open(ctx context.Context, did, lang string, agent bool) (o
 		}
 		household = h.DID
 	}
-	all, err := m.interviews().Offered(ctx, household, lang)
+	all, err := m.interviews.Offered(ctx, household, lang)
 	for _, o := range all {
 		if answered = answered || o.Answered; !o.Answered {
 			open = append(open, map[string]string{"surveyId": o.SurveyID, "name": o.Name})
@@ -97,7 +95,7 @@ func (m *menuSurveys) Begin(ctx context.Context, in fetch.Interview) (fetch.Aske
 	if err != nil {
 		return fetch.Asked{}, err
 	}
-	return screenOf(m.interviews().Begin(ctx, ref))
+	return screenOf(m.interviews.Begin(ctx, ref))
 }
 
 // Answer takes what was typed.
@@ -107,7 +105,7 @@ func (m *menuSurveys) Answer(ctx context.Context, in fetch.Interview) (fetch.Ask
 		return fetch.Asked{}, err
 	}
 	r := interview.Reply{At: in.At, Text: in.Reply, Instead: map[string]string{"00": interview.Skip, "000": interview.DontKnow, "0000": interview.Refuse}[in.Reply]}
-	return screenOf(m.interviews().Answer(ctx, ref, r))
+	return screenOf(m.interviews.Answer(ctx, ref, r))
 }
 
 // Back goes back.
@@ -116,7 +114,7 @@ func (m *menuSurveys) Back(ctx context.Context, in fetch.Interview) (fetch.Asked
 	if err != nil {
 		return fetch.Asked{}, err
 	}
-	return screenOf(m.interviews().Back(ctx, ref, in.At))
+	return screenOf(m.interviews.Back(ctx, ref, in.At))
 }
 
 // Send stores the response.
@@ -125,7 +123,7 @@ func (m *menuSurveys) Send(ctx context.Context, in fetch.Interview) (fetch.Asked
 	if err != nil {
 		return fetch.Asked{}, err
 	}
-	t, err := m.interviews().Submit(ctx, ref)
+	t, err := m.interviews.Submit(ctx, ref)
 	if fault.CodeOf(err) == "INTERVIEW_NOT_FINISHED" {
 		return screenOf(t, nil)
 	}

@@ -94,16 +94,16 @@ func (t *twins) controls(ctx context.Context, q db.Querier, did string) (bool, e
 }
 
 // menuVouchers is the vouchers of the customer who has logged in to a menu.
-type menuVouchers struct{ of func() *voucher.Service }
+type menuVouchers struct{ of *voucher.Service }
 
 var _ fetch.Vouchers = menuVouchers{}
 
 // Held lists the vouchers of a customer.
 func (m menuVouchers) Held(ctx context.Context, did string) ([]*voucher.Voucher, error) {
-	return m.of().Held(ctx, auth.OperatorWorkspace, did)
+	return m.of.Held(ctx, auth.OperatorWorkspace, did)
 }
 
 // Pay redeems one of them at its supplier.
 func (m menuVouchers) Pay(ctx context.Context, did, key string, d voucher.RedemptionDraft) (*voucher.Redemption, error) {
-	return m.of().Pay(web.WithCaller(ctx, web.Caller{Workspace: auth.OperatorWorkspace, DID: did}), did, key, d)
+	return m.of.Pay(web.WithCaller(ctx, web.Caller{Workspace: auth.OperatorWorkspace, DID: did}), did, key, d)
 }
