@@ -129,14 +129,16 @@ func TestRevokedWhileOpen(t *testing.T) {
 	d.run("see the sign-in", chromedp.WaitVisible("#key"))
 }
 
-// TestServerStops stops the server under an open page: old content stays and the
-// page says so; when the server is back the feed goes on without a gap.
+// TestServerStops stops the server under an open page: old content stays, the page says
+// so once, and what was typed is not lost; when the server is back the page and its feed
+// go on without a click and without a gap.
 func TestServerStops(t *testing.T) {
 	d := open(t, "127.0.0.1")
 	d.Expect(func(s string) bool { return strings.Contains(s, "load failed") || strings.Contains(s, "ERR_") })
 	d.busy()
 	d.signIn(d.server.Key)
 	d.keyNamed("before")
+	d.visit("/console/chat")
 	d.visit("/console/keys")
 	d.visit("/console/")
 	d.run("see the feed", chromedp.WaitVisible(".feed li"))
@@ -145,10 +147,16 @@ func TestServerStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.run("see that the stream is gone", until(`document.querySelector(".live").innerText === "reconnecting"`))
-	d.run("go on to another page", browser.Tap(`nav.side a[href="/console/keys"]`), chromedp.WaitVisible(".offline"))
-	d.run("go back", chromedp.NavigateBack(), chromedp.WaitVisible(".failure, .feed"))
+	d.run("be told on any page", chromedp.WaitVisible(".offline"))
+	d.run("go on to another page", browser.Tap(`nav.side a[href="/console/keys"]`), chromedp.WaitVisible("main .skeleton"))
+	if n := script[int](d, `document.querySelectorAll("main .failure").length`); n != 0 {
+		t.Errorf("the page says %d times more that the server is gone", n)
+	}
+	const question = "How many households are there?"
+	d.run("say something", browser.Tap(`nav.side a[href="/console/chat"]`), chromedp.WaitVisible("#say"), chromedp.SendKeys("#say", question), browser.Tap(".say button.primary"), chromedp.WaitVisible(".talk-main .failure"))
+	d.run("still have it", until(fmt.Sprintf(`document.querySelector("#say").value === %q`, question)))
+	d.run("go back to the feed", browser.Tap(`nav.side .brand`), chromedp.WaitVisible("main .skeleton, .feed"))
 	d.server = server.Run(t, server.Options{Dir: d.server.Dir, Env: []string{fmt.Sprintf("PORT=%d", d.server.Port)}})
 	d.keyNamed("after")
-	d.visit("/console/")
-	d.run("see the feed go on", until(fmt.Sprintf(`!document.querySelector(".offline") && %s >= %d && document.querySelector(".live").innerText === "live"`, feedLines, lines)))
+	d.run("see the feed go on by itself", until(fmt.Sprintf(`!document.querySelector(".offline") && %s >= %d && document.querySelector(".live").innerText === "live"`, feedLines, lines)))
 }

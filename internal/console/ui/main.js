@@ -3,7 +3,7 @@
 import { html, render, useEffect, useState } from "./vendor/preact.js";
 import { call, hasArea, may, me, online } from "./lib/api.js";
 import { base, go, match, route } from "./lib/router.js";
-import { Empty, Failure, Icon, Loading, chord, useKeys } from "./lib/ui.js";
+import { Empty, Failure, Icon, Loading, chord, isBack, useKeys } from "./lib/ui.js";
 import { begin, choose, keep, kept, language, languages, t } from "./lib/words.js";
 import { groups, pages } from "./lib/pages.js";
 import * as live from "./lib/live.js";
@@ -22,12 +22,13 @@ function find(path) {
 }
 
 // A file of another version is gone after an update: then everything is loaded
-// anew, once.
+// anew, once. Without a server there would be nothing to load.
 async function load(page) {
   try {
     return (await page.load()).default;
   } catch (e) {
-    if (!online.value || sessionStorage.getItem("reloaded") === page.name) throw e;
+    await call("/console/session");
+    if (sessionStorage.getItem("reloaded") === page.name) throw e;
     sessionStorage.setItem("reloaded", page.name);
     location.reload();
     return new Promise(() => {});
@@ -42,10 +43,10 @@ function Content() {
     let wanted = true;
     load(page).then((View) => wanted && set({ name: page.name, View }), (error) => wanted && set({ name: page.name, error }));
     return () => { wanted = false; };
-  }, [page?.name]);
+  }, [page?.name, isBack(view.error)]);
   if (!page) return html`<${Empty} icon="alert" title=${t("ui.noPage")}><a class="in-text" href="/console/">${t("ui.toToday")}</a></${Empty}>`;
   if (!shown(page)) return html`<${Failure} error=${{ status: 403, message: t("ui.needs", { scope: page.scope || "" }), code: "SCOPE_MISSING" }} />`;
-  if (view.name !== page.name) return html`<${Loading} rows=${8} />`;
+  if (view.name !== page.name || view.error?.status === 0) return html`<${Loading} rows=${8} />`;
   if (view.error) return html`<${Failure} error=${view.error} />`;
   return html`<${view.View} key=${page.name + JSON.stringify(at.params)} ...${at.params} />`;
 }

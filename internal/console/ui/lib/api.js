@@ -26,6 +26,14 @@ export const isStale = (error) => error?.name === "AbortError";
 
 const running = new Map();
 
+// While the server cannot be reached it is asked every few seconds whether it is
+// back, so that pages go on without a click.
+let looking = 0;
+function lookForServer() {
+  clearTimeout(looking);
+  looking = setTimeout(() => send("/console/session").catch(() => {}), 3000);
+}
+
 // How far this page has written: what it reads shows that, also from a replica.
 let position = "";
 
@@ -70,6 +78,7 @@ export async function send(path, { method = "GET", body, raw, headers = {}, name
   } catch (e) {
     if (isStale(e)) throw e;
     online.value = false;
+    lookForServer();
     throw new Problem(0, { title: "The server cannot be reached. What you see may be old.", code: "OFFLINE" });
   }
   online.value = true;

@@ -40,7 +40,7 @@ export function List({ path, params = {}, limit = 25, filters = [], columns, id,
     <${Filters} filters=${filters} asked=${asked} narrowed=${narrowed} tools=${tools} />
     ${over && page.data && over(page.data)}
     <${Failure} error=${page.error} again=${page.reload} />
-    ${!page.data ? (page.error ? null : html`<${Loading} rows=${8} />`)
+    ${!page.data ? (page.error?.status ? null : html`<${Loading} rows=${8} />`)
       : items.length ? html`<${Rows} columns=${columns} items=${items} id=${id} href=${href} at=${at} stale=${page.loading || !here} />`
       : html`<${Empty} icon=${empty.icon} title=${narrowed ? t("list.nothing") : empty.title}><p>${narrowed ? page.data.hint || t("list.widen") : empty.text}</p></${Empty}>`}
     ${page.data && (more || stack.length > 0) && html`<nav class="pager" aria-label=${t("list.pages")}>

@@ -44,7 +44,10 @@ function open() {
 // that refuses: then the session may be over, or the server busy.
 function lost() {
   state.value = "reconnecting";
-  if (source?.readyState !== EventSource.CLOSED) return;
+  if (source?.readyState !== EventSource.CLOSED) {
+    call("/console/session").catch(() => {}); // whether it is the server that is gone, the page says
+    return;
+  }
   source = undefined;
   clearTimeout(again);
   again = setTimeout(async () => {

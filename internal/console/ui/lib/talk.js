@@ -188,9 +188,9 @@ export function useTalk(session, began) {
     const page = await call(`/sessions/${at(session)}/messages?limit=50&before=${at(state.older)}`);
     mine(session, (s) => ({ ...s, turns: [...turnsOf(page.messages), ...s.turns], older: page.hasOlder ? page.prevCursor : null }));
   };
-  /** Says something. The same key twice is one message. */
+  /** Says something, and gives whether it stands in the conversation. The same key twice is one message. */
   const say = async (message, files = [], key = newId()) => {
-    if (busy.current) return;
+    if (busy.current) return false;
     busy.current = true;
     let id = session;
     try {
@@ -208,9 +208,11 @@ export function useTalk(session, began) {
         const got = await follow(answer, 0, change(id));
         if (!got.ended) await join(answer.headers.get("X-Run-Id"), got.last, change(id));
       });
+      return true;
     } catch (error) {
       busy.current = false;
       set((s) => ({ ...s, error }));
+      return false;
     }
   };
   const stop = () => call("/messages/abort", { method: "POST", body: { sessionId: session } });

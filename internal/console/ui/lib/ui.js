@@ -1,7 +1,7 @@
 // @ts-check
 // Pieces every page is made of.
 import { html, useEffect, useRef, useState } from "../vendor/preact.js";
-import { isStale } from "./api.js";
+import { isStale, me, online } from "./api.js";
 import { t, has, number } from "./words.js";
 
 const paths = {
@@ -86,12 +86,19 @@ export const Empty = ({ icon, title, children }) => html`<div class="empty">${ic
 
 export const Loading = ({ rows = 6 }) => html`<div class="skeleton" role="status" aria-label=${t("ui.loading")}>${Array.from({ length: rows }, (_, i) => html`<div key=${i}></div>`)}</div>`;
 
-/** What went wrong, with the fields, the code and the request to ask about. */
+/** Whether something failed because the server could not be reached, and the server is back. */
+export const isBack = (error) => error?.status === 0 && online.value;
+
+/**
+ * What went wrong, with the fields, the code and the request to ask about. That the
+ * server cannot be reached stands once on top of the page; what was to be read is
+ * asked for again by itself.
+ */
 export function Failure({ error, again }) {
-  if (!error || isStale(error)) return null;
+  if (!error || isStale(error) || (error.status === 0 && again && me.value)) return null;
   const forbidden = error.status === 403;
   return html`<div class=${"failure" + (forbidden ? " forbidden" : "")} role="alert"><${Icon} name=${forbidden ? "lock" : "alert"} /><div>
-    <strong>${error.status === 0 ? t("ui.offline") : error.message}</strong>
+    <strong>${error.status === 0 ? t("ui.unsent") : error.message}</strong>
     ${error.fields?.length ? html`<ul>${error.fields.map((f) => html`<li><code>${f.pointer}</code> ${f.detail}</li>`)}</ul>` : null}
     ${forbidden && html`<p>${t("ui.forbidden")}</p>`}
     <p class="small">${[error.code, error.requestId && t("ui.request", { id: error.requestId })].filter(Boolean).join(" · ")}</p>
@@ -111,13 +118,15 @@ export function useLoad(f, deps) {
       (error) => isStale(error) || newest((o) => ({ data: o.data, error, loading: false })),
     );
   };
+  const back = isBack(s.error);
   useEffect(() => { load(); return () => { turn.current++; }; }, deps);
+  useEffect(() => { if (back) load(); }, [back]);
   return { ...s, reload: load };
 }
 
 /** Shows what useLoad has, in each of its states. */
 export function Loaded({ of, rows = 6, children }) {
-  return html`<${Failure} error=${of.error} again=${of.reload} />${of.data ? html`<div class=${of.loading ? "stale" : ""}>${children(of.data)}</div>` : of.error ? null : html`<${Loading} rows=${rows} />`}`;
+  return html`<${Failure} error=${of.error} again=${of.reload} />${of.data ? html`<div class=${of.loading ? "stale" : ""}>${children(of.data)}</div>` : of.error?.status ? null : html`<${Loading} rows=${rows} />`}`;
 }
 
 export const short = (text) => {

@@ -102,7 +102,7 @@ function Sessions({ list, session, search, remove }) {
   return html`<aside class="talks"><a class="button" href=${base + "/chat"}>${t("chat.new")}</a>
     <label><span class="sr">${t("chat.search")}</span><input type="search" value=${search} placeholder=${t("chat.search")} onInput=${(e) => setQuery({ q: e.target.value }, { replace: true })} /></label>
     <${Failure} error=${list.error} again=${list.reload} />
-    ${!list.data ? (list.error ? null : html`<${Loading} rows=${4} />`) : html`<nav aria-label=${t("chat.talks")}>
+    ${!list.data ? (list.error?.status ? null : html`<${Loading} rows=${4} />`) : html`<nav aria-label=${t("chat.talks")}>
       ${found.map((s) => html`<div key=${s.sessionId} class="talk"><a href=${`${base}/chat?session=${at(s.sessionId)}${search ? "&q=" + at(search) : ""}`} aria-current=${s.sessionId === session ? "page" : undefined}><span>${s.title === "Untitled" ? t("chat.untitled") : s.title}</span><small><${Time} at=${s.lastUpdatedAt} /></small></a>
         <button type="button" class="link small" aria-label=${t("chat.delete", { title: s.title })} title=${t("chat.delete", { title: s.title })} onClick=${() => remove(s)}>×</button></div>`)}
       ${found.length ? null : html`<p class="mute">${t(word ? "list.nothing" : "chat.none")}</p>`}
@@ -114,12 +114,16 @@ function Say({ talk, session }) {
   const key = useRef(newId()), box = useRef(/** @type {any} */ (null));
   useEffect(() => { box.current?.focus({ preventScroll: true }); }, [session]);
   useKeys({ m: () => setTimeout(() => box.current?.focus()) });
-  const say = () => {
+  const say = async () => {
     if (!text.trim() || talk.busy) return;
-    talk.say(text, files, key.current);
-    key.current = newId(); // this one is spent: the same message sent twice is one
+    const spent = key.current; // the same message sent twice is one
+    key.current = newId();
     set("");
     setFiles([]);
+    if (await talk.say(text, files, spent)) return;
+    key.current = spent; // there was no conversation to say it in: it is not lost
+    set((newer) => newer || text);
+    setFiles(files);
   };
   const attach = (e) => {
     e.preventDefault();

@@ -5,7 +5,7 @@ import { html, useEffect, useState } from "../vendor/preact.js";
 import { call, drop, may, query } from "../lib/api.js";
 import { useAct, useOnce } from "../lib/act.js";
 import { base, go, route, setQuery } from "../lib/router.js";
-import { Curl, Failure, Loading, Page, Tile, nameOf, useLoad } from "../lib/ui.js";
+import { Curl, Failure, Loading, Page, Tile, isBack, nameOf, useLoad } from "../lib/ui.js";
 import { number, t } from "../lib/words.js";
 
 const usual = { kind: "proportion", aim: "precision", confidence: "90", target: "10", expected: "50", sd: "", dropout: "10", effect: "1", population: "", strata: "" };
@@ -61,7 +61,7 @@ function useSize(d, draft) {
       }
     }, 300);
     return () => { wanted = false; clearTimeout(wait); ["size", ...names].forEach(drop); };
-  }, [text]);
+  }, [text, isBack(s.error)]);
   return s;
 }
 

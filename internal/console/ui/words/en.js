@@ -2,7 +2,7 @@
 export default {
   "ui.menu": "Main", "ui.skip": "Skip to the content", "ui.dark": "Light or dark", "ui.language": "Language", "ui.leave": "Sign out",
   "ui.loading": "Loading", "ui.again": "Try again", "ui.copy": "Copy", "ui.copied": "Copied", "ui.close": "Close", "ui.cancel": "Cancel",
-  "ui.curl": "The call behind this page", "ui.request": "request {id}", "ui.offline": "The server cannot be reached. What you see may be old.",
+  "ui.curl": "The call behind this page", "ui.request": "request {id}", "ui.offline": "The server cannot be reached. What you see may be old. The page goes on by itself when the server is back.", "ui.unsent": "The server cannot be reached. Try again when it is back.",
   "ui.forbidden": "Ask whoever gave you your key, or sign in with another one.", "ui.needs": "This page needs the scope {scope}, which you do not have.",
   "ui.noPage": "There is no such page", "ui.toToday": "Back to Today", "ui.withheld": "withheld", "ui.open": "Open",
   "menu.work": "Programme", "menu.line": "Talk", "menu.run": "Operate",

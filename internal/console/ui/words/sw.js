@@ -2,7 +2,7 @@
 export default {
   "ui.menu": "Menyu kuu", "ui.skip": "Nenda kwenye maudhui", "ui.dark": "Mwanga au giza", "ui.language": "Lugha", "ui.leave": "Ondoka",
   "ui.loading": "Inapakia", "ui.again": "Jaribu tena", "ui.copy": "Nakili", "ui.copied": "Imenakiliwa", "ui.close": "Funga", "ui.cancel": "Ghairi",
-  "ui.curl": "Ombi nyuma ya ukurasa huu", "ui.request": "ombi {id}", "ui.offline": "Seva haipatikani. Unachokiona kinaweza kuwa cha zamani.",
+  "ui.curl": "Ombi nyuma ya ukurasa huu", "ui.request": "ombi {id}", "ui.offline": "Seva haipatikani. Unachokiona kinaweza kuwa cha zamani. Ukurasa utaendelea wenyewe seva ikirudi.", "ui.unsent": "Seva haipatikani. Jaribu tena ikirudi.",
   "ui.forbidden": "Muulize aliyekupa ufunguo, au ingia kwa ufunguo mwingine.", "ui.needs": "Ukurasa huu unahitaji ruhusa {scope}, ambayo huna.",
   "ui.noPage": "Hakuna ukurasa kama huo", "ui.toToday": "Rudi kwenye Leo", "ui.withheld": "imefichwa", "ui.open": "Fungua",
   "menu.work": "Mradi", "menu.line": "Mazungumzo", "menu.run": "Uendeshaji",
