@@ -145,7 +145,7 @@ func (h handlers) serveOpenRound(ctx context.Context, in *struct {
 
 func (h handlers) serveProgress(ctx context.Context, in *struct {
 	one
-	Round int `query:"round" doc:"The round; the open one by default." example:"1"`
+	Round int `query:"round" minimum:"1" doc:"The round; the open one by default." example:"1"`
 },
 ) (*Report, error) {
 	return h.service.Progress(ctx, in.ID, in.Round)

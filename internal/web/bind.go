@@ -46,6 +46,7 @@ type binder struct {
 type param struct {
 	in, name, doc string
 	full          bool // not "" when it is given
+	least         int64
 	index         []int
 }
 
@@ -75,13 +76,27 @@ func newBinder(t reflect.Type, rules bodyRules, path string) *binder {
 			if in == "query" {
 				b.known = append(b.known, name)
 			}
-			b.params = append(b.params, param{in: in, name: name, doc: f.Tag.Get("doc"), full: f.Tag.Get("minLength") != "", index: f.Index})
+			b.params = append(b.params, param{in: in, name: name, doc: f.Tag.Get("doc"), full: f.Tag.Get("minLength") != "", least: minimum(f), index: f.Index})
 		}
 	}
 	if rules.jsonPatch && b.raw == nil {
 		panic(path + " takes JSON patches but has no RawBody")
 	}
 	return b
+}
+
+// minimum is the least value of a whole number. A parameter that is left out is 0 to the
+// handler, so one that says 0 is told apart here.
+func minimum(f reflect.StructField) int64 {
+	text, given := f.Tag.Lookup("minimum")
+	if !given {
+		return math.MinInt64
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		panic(fmt.Sprintf("the minimum of %s is %q", f.Name, text))
+	}
+	return n
 }
 
 // bind reads r into in. It returns the request whose context carries the
@@ -108,8 +123,11 @@ func (b *binder) bind(w http.ResponseWriter, r *http.Request, in reflect.Value) 
 			c.Add(p.in+"/"+p.name, "empty", "The value must not be empty. Leave the parameter out instead.")
 			continue
 		}
-		if detail := setText(in.FieldByIndex(p.index), text); detail != "" {
+		v := in.FieldByIndex(p.index)
+		if detail := setText(v, text); detail != "" {
 			c.Add(p.in+"/"+p.name, "invalid", strings.TrimSpace(detail+" "+p.doc))
+		} else if v.CanInt() && v.Int() < p.least {
+			c.Add(p.in+"/"+p.name, "out_of_range", fmt.Sprintf("The value must be at least %d. %s", p.least, p.doc))
 		}
 	}
 	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {

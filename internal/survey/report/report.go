@@ -32,7 +32,7 @@ const maxQuestions = 60
 // Ask selects the figures of a report.
 type Ask struct {
 	Questions []string `query:"questions" doc:"Comma-separated questions as section/question, at most 60; all that have figures by default." example:"home/fuel"`
-	Round     int      `query:"round" doc:"The open round by default."`
+	Round     int      `query:"round" minimum:"1" doc:"The open round by default."`
 	Verified  bool     `query:"verified" doc:"Only verified responses count."`
 	Language  string   `query:"language" doc:"Language of labels and page; by default that of the template. The page knows English and Kiswahili (sw)." example:"sw"`
 	Job       string   `query:"job" doc:"The report that this job made, as the survey was then."`

@@ -38,7 +38,7 @@ func (a asking) ask() IndicatorQuery {
 
 func (s *Indicators) serveSurvey(ctx context.Context, in *struct {
 	Survey string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
-	Round  int    `query:"round" doc:"The open round by default."`
+	Round  int    `query:"round" minimum:"1" doc:"The open round by default."`
 	asking
 },
 ) (*api.SurveyIndicators, error) {

@@ -98,7 +98,7 @@ type Query struct {
 	Repeat     string  `query:"repeat" enum:"count,sum,mean" doc:"For a question in a repeat: how the elements of a household are combined. count (with option, those of one option) and sum are 0 where the repeat is empty; a mean leaves such households out."`
 	By         string  `query:"by" doc:"group, stratum, mode (how the household was asked) or a question with options: a figure for each value, and one for all."`
 	Compare    string  `query:"compare" doc:"Two values of by, separated by a comma: the first less the second. Or round:1, the figures less those of another round." example:"comparison,adopter"`
-	Round      int     `query:"round" doc:"The open round by default."`
+	Round      int     `query:"round" minimum:"1" doc:"The open round by default."`
 	Confidence float64 `query:"confidence" doc:"Above 0.5 and below 1; by default that of the sampling, otherwise 0.95."`
 	Tail       string  `query:"tail" enum:"two,one" doc:"one: each bound of the interval alone has the confidence. The decision about the target uses the tail of the sampling."`
 	Interval   string  `query:"interval" enum:"wilson,kornGraubard,logit,wald" doc:"Interval of proportions; wilson by default."`

@@ -206,6 +206,7 @@ func TestRefused(t *testing.T) {
 		want      string
 	}{
 		{"ws owner", "s/statistics", 400, "query/question"},
+		{"ws owner", "s/statistics?question=home/fuel&round=0", 400, "query/round"}, // 0 is not the open round
 		{"ws owner", "s/statistics?question=home/nothing", 400, "query/question"},
 		{"ws owner", "s/statistics?question=home/name", 400, "sealed"},
 		{"ws owner", "s/statistics?question=home/said", 400, "neither"},
