@@ -115,7 +115,7 @@ type ClaimDispute struct {
 	DecidedBy string     `json:"decidedBy,omitzero" doc:"DID of the person who decided."`
 	Decision  string     `json:"decision,omitzero" doc:"Why, in the words of the person who decided."`
 
-	ReasonErased bool `json:"reasonErased,omitzero" doc:"The words here were erased with the person the claim is about."`
+	ReasonErased bool `json:"reasonErased,omitzero" doc:"Words here were erased with the person the claim is about: the reason, and the decision if there was one by then. A decision that is here was written afterwards."`
 }
 
 // ClaimEvaluationDraft is what a caller found out about a claim, and a decision
