@@ -51,10 +51,14 @@ func TestEveryPage(t *testing.T) {
 			resource, _, _ := strings.Cut(scope, ":")
 			return scope == "" || slices.Contains(have, "*") || slices.Contains(have, scope) || slices.Contains(have, resource+":*")
 		}
+		titles := map[string]string{}
 		for _, p := range listed(d.pages()) {
 			d.turn("/console" + p.Path)
-			if title := script[string](d, `document.title`); may(p.Scope) && p.Path != "/" && !strings.HasSuffix(title, " · Hearth") {
-				t.Errorf("%s as %s has the title %q", p.Path, role, title)
+			title := script[string](d, `document.title`)
+			if other := titles[title]; p.Path != "/" && (other != "" || !strings.HasSuffix(title, " · Hearth")) { // "/" is another page to each role
+				t.Errorf("%s as %s has the title %q, %s before it", p.Path, role, title, other)
+			} else if p.Path != "/" {
+				titles[title] = p.Path
 			}
 			forbidden := script[bool](d, `!!document.querySelector('main .failure.forbidden')`)
 			if forbidden == may(p.Scope) {

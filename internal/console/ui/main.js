@@ -1,10 +1,10 @@
 // @ts-check
 // The shell: who is signed in, the menu, the search, and the page of the address.
-import { html, render, useEffect, useState } from "./vendor/preact.js";
+import { html, render, useEffect, useRef, useState } from "./vendor/preact.js";
 import { call, hasArea, may, me, online } from "./lib/api.js";
 import { base, go, match, route } from "./lib/router.js";
 import { Empty, Failure, Icon, Loading, chord, isBack, useKeys } from "./lib/ui.js";
-import { begin, choose, keep, kept, language, languages, t } from "./lib/words.js";
+import { begin, choose, has, keep, kept, language, languages, t } from "./lib/words.js";
 import { groups, pages } from "./lib/pages.js";
 import * as live from "./lib/live.js";
 import { Login } from "./pages/login.js";
@@ -36,7 +36,12 @@ async function load(page) {
 }
 
 function Content() {
-  const at = find(route.value.path), page = at?.page;
+  const at = find(route.value.path), page = at?.page, name = page ? page.name + JSON.stringify(at.params) : "";
+  const titled = useRef(/** @type {string | null} */ (null));
+  if (titled.current !== name) { // until the page has one, or fails
+    titled.current = name;
+    document.title = (has("page." + page?.name) ? t("page." + page?.name) + " · " : "") + "Hearth";
+  }
   const [view, set] = useState(/** @type {any} */ ({}));
   useEffect(() => {
     if (!page) return;
@@ -48,7 +53,7 @@ function Content() {
   if (!shown(page)) return html`<${Failure} error=${{ status: 403, message: t("ui.needs", { scope: page.scope || "" }), code: "SCOPE_MISSING" }} />`;
   if (view.name !== page.name || view.error?.status === 0) return html`<${Loading} rows=${8} />`;
   if (view.error) return html`<${Failure} error=${view.error} />`;
-  return html`<${view.View} key=${page.name + JSON.stringify(at.params)} ...${at.params} />`;
+  return html`<${view.View} key=${name} ...${at.params} />`;
 }
 
 // On a phone the menu is a bar of the first five pages; the rest is a tap away.
