@@ -3,6 +3,7 @@ package credential_test
 import (
 	"fmt"
 	"maps"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -326,8 +327,15 @@ func TestPage(t *testing.T) {
 			reasons, _ := v.verifyDocument(t, []byte(doc.raw))
 			wantCodes(t, "the document", reasons)
 			v.want(t, "judge", "POST /v1/credentials/"+r.text("id")+"/revoke", `{}`, "200")
-			if page := v.want(t, "nobody", "GET "+path, "", "200").raw; !strings.Contains(page, "Do not rely on") || !strings.Contains(page, "revoked") {
+			if page := v.want(t, "nobody", "GET "+path, "", "200").raw; !strings.Contains(page, "Do not rely on") || !strings.Contains(page, "</span> Revoked") {
 				t.Errorf("the page of a revoked one: %s", page)
+			}
+			request := httptest.NewRequestWithContext(t.Context(), "GET", path, nil)
+			request.Header.Set("Accept-Language", "sw")
+			answer := httptest.NewRecorder()
+			v.h.ServeHTTP(answer, request)
+			if page := answer.Body.String(); !strings.Contains(page, "</span> Kimebatilishwa") || strings.Contains(page, "The issuer") {
+				t.Errorf("in Kiswahili the page of a revoked one: %s", page)
 			}
 			v.want(t, "nobody", "GET /c/"+strings.Repeat("a", 32)+"/credential", "", "404 CREDENTIAL_NOT_FOUND")
 		}

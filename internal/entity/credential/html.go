@@ -1,6 +1,7 @@
 package credential
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
@@ -111,18 +112,18 @@ func (v *pageView) checks(w *markup.Writer) {
 		}
 		w.Put("</li>\n")
 	}
-	check(v.Signed, "signed", "signed")
+	check(v.Signed, "signed", "unsigned")
 	check(v.Says.Status != Revoked, "unrevoked", "revoked")
 	check(v.Says.Status != Suspended, "unsuspended", "suspended")
-	found(w, "bad", v.Reasons)
-	found(w, "note", v.Warnings)
+	v.found(w, "bad", v.Reasons)
+	v.found(w, "note", v.Warnings)
 	w.Put("</ul>\n</section>\n")
 }
 
-// found lists reasons or warnings.
-func found(w *markup.Writer, class string, all []vc.Reason) {
+// found lists reasons or warnings, in the language of the page where it has words for them.
+func (v *pageView) found(w *markup.Writer, class string, all []vc.Reason) {
 	for _, r := range all {
-		w.Put(`<li class="`).Text(class).Put(`">`).Tag("code", r.Code).Put(" ").Text(r.Detail).Put("</li>")
+		w.Put(`<li class="`).Text(class).Put(`">`).Tag("code", r.Code).Put(" ").Text(cmp.Or(v.Words["reason."+r.Code], r.Detail)).Put("</li>")
 	}
 	w.Put("\n")
 }

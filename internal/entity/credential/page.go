@@ -146,14 +146,15 @@ var words = map[string]map[string]string{
 		"issuer": "Issuer", "about": "About", "aboutNote": "a pseudonym of this credential alone; it names nobody", "project": "Project", "checks": "Checked just now by this server",
 		"signed": "Signed by its issuer, and not a byte was changed", "unrevoked": "Not revoked", "unsuspended": "Not suspended", "document": "The signed document (W3C Verifiable Credential)",
 		"missing": "No such credential", "missingNote": "No credential has this address. Compare it with the QR code or the link you were given.",
-		"scan": "Scan to open this page", "to": "to", "active": "stands", "suspended": "suspended", "revoked": "revoked",
+		"scan": "Scan to open this page", "to": "to", "suspended": "Suspended", "revoked": "Revoked", "unsigned": "Not as its issuer signed it",
 	},
 	"sw": {
 		"title": "Cheti", "good": "Cheti hiki ni halali na kinatumika.", "bad": "Usitegemee cheti hiki.", "used": "Cheti hiki ni halali, na tayari kimehesabiwa. Hakipaswi kuhesabiwa tena.", "kind": "Aina", "amount": "Kiasi", "period": "Kipindi", "issued": "Kimetolewa",
 		"issuer": "Mtoaji", "about": "Kuhusu", "aboutNote": "jina la siri la cheti hiki pekee; halimtaji mtu yeyote", "project": "Mradi", "checks": "Kimekaguliwa sasa hivi na seva hii",
 		"signed": "Kimetiwa saini na mtoaji, na hakuna kilichobadilishwa", "unrevoked": "Hakijabatilishwa", "unsuspended": "Hakijasimamishwa", "document": "Hati iliyotiwa saini (W3C Verifiable Credential)",
 		"missing": "Hakuna cheti kama hicho", "missingNote": "Hakuna cheti chenye anwani hii. Ilinganishe na msimbo wa QR au kiungo ulichopewa.",
-		"scan": "Changanua kufungua ukurasa huu", "to": "hadi", "active": "kinatumika", "suspended": "kimesimamishwa", "revoked": "kimebatilishwa",
+		"scan": "Changanua kufungua ukurasa huu", "to": "hadi", "suspended": "Kimesimamishwa", "revoked": "Kimebatilishwa", "unsigned": "Hakiko kama mtoaji alivyokitia saini",
+		"reason.suspended": "Mtoaji amekisimamisha cheti hiki.", "reason.revoked": "Mtoaji amekibatilisha cheti hiki.", "reason.retired": "Cheti kimestaafishwa: kimehesabiwa, na hakipaswi kuhesabiwa tena.",
 	},
 }
 
