@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -179,6 +180,22 @@ func TestEventWords(t *testing.T) {
 	}
 	for left := range sw {
 		t.Errorf("words/events_sw.js has %s, which no event is", left)
+	}
+}
+
+// TestSettingsInWords wants every setting that a page names to be one.
+func TestSettingsInWords(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range wordsOf(t, sources(t), "en") {
+		for _, setting := range regexp.MustCompile(`\b[A-Z]+(_[A-Z]+)+\b`).FindAllString(text, -1) {
+			if !bytes.Contains(page, []byte("`"+setting+"`")) {
+				t.Errorf("%s names %s, which is no setting", name, setting)
+			}
+		}
 	}
 }
 
