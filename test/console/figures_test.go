@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
 	"github.com/hearth-dmrv/hearth/client"
 )
 
@@ -31,8 +33,14 @@ func TestFigures(t *testing.T) {
 	if src := script[string](d, `document.querySelector(".figures img").src`); !strings.Contains(src, "format=svg") || script[string](d, `document.querySelector(".figures img").alt`) == "" {
 		t.Errorf("the picture comes from %s", src)
 	}
-	if href := script[string](d, `document.querySelector(".figure-report a").getAttribute("href")`); !strings.Contains(string(d.must(d.server.Key, "GET", href, "", 200)), "<h2>Who answered</h2>") {
+	href := script[string](d, `document.querySelector(".figure-report a").getAttribute("href")`)
+	if !strings.Contains(string(d.must(d.server.Key, "GET", href, "", 200)), "<h2>Who answered</h2>") {
 		t.Errorf("%s is no report", href)
+	}
+	d.size(390, 900)
+	d.run("open the report on a phone", chromedp.Navigate(d.base+href), until(`document.readyState === "complete"`))
+	if wide := script[int](d, `document.documentElement.scrollWidth`); wide > 390 {
+		t.Errorf("on a phone the report is %d wide", wide)
 	}
 }
 

@@ -10,14 +10,14 @@ import (
 
 // style is the style of the page: for a screen of any width, light or dark, and
 // for A4.
-const style = `:root{color-scheme:light dark}body{margin:0 auto;max-width:46rem;padding:1.5rem 1rem 4rem;font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;color:#1b1f24;background:#fff}` +
+const style = `:root{color-scheme:light dark}body{margin:0 auto;max-width:46rem;padding:1.5rem 1rem 4rem;font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;color:#1b1f24;background:#fff;overflow-wrap:break-word}` +
 	`h1{font-size:1.7rem;line-height:1.2;margin:0 0 .3rem}h2{font-size:1.2rem;margin:2.4rem 0 .6rem;border-bottom:2px solid currentColor;padding-bottom:.2rem}h3{font-size:1.02rem;margin:1.8rem 0 .3rem}` +
 	`p{margin:.4rem 0}.mute{opacity:.72}.small{font-size:.86rem}code,.hash{font:.82rem/1.4 ui-monospace,SFMono-Regular,Menlo,monospace;overflow-wrap:anywhere}` +
 	`.wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.86rem;margin:.5rem 0}th,td{text-align:left;vertical-align:top;padding:.3rem .6rem .3rem 0;border-bottom:1px solid #8884}` +
-	`td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;padding-right:.9rem}td.n{white-space:nowrap}dl{display:grid;grid-template-columns:minmax(8rem,13rem) 1fr;gap:.25rem .9rem;margin:.5rem 0}dt{opacity:.72}dd{margin:0}` +
+	`td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;padding-right:.9rem}td.n{white-space:nowrap}dl{display:grid;grid-template-columns:minmax(8rem,13rem) minmax(0,1fr);gap:.25rem .9rem;margin:.5rem 0}dt{opacity:.72}dd{margin:0}` +
 	`svg{display:block;max-width:100%;height:auto;margin:.4rem 0 .4rem -14px}.note{border-left:3px solid #b26a00;padding:.1rem 0 .1rem .7rem;margin:.6rem 0}ul{margin:.4rem 0;padding-left:1.2rem}` +
 	`@media (prefers-color-scheme:dark){body{color:#e6e9ec;background:#16181b}}` +
-	`@media (max-width:34rem){dl{grid-template-columns:1fr}dt{margin-top:.4rem}}` +
+	`@media (max-width:34rem){dl{grid-template-columns:minmax(0,1fr)}dt{margin-top:.4rem}}` +
 	`@page{size:A4;margin:16mm 15mm}@media print{body{max-width:none;padding:0;font-size:10pt;color:#000;background:#fff}.wide{overflow:visible}h2,h3{break-after:avoid}.keep,tr,svg{break-inside:avoid}a{color:inherit}}` +
 	chart.Style
 
