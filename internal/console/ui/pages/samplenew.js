@@ -23,6 +23,27 @@ const strataOf = (text) => text.split("\n").map((l) => l.trim()).filter(Boolean)
 /** Whether the target is a number of its own unit, and not a share. */
 const isPlain = (d) => d.kind === "mean" && d.aim === "margin";
 
+/** The least and the most of the numbers of a form, as people type them: the server's limits, in per cent where the form is. */
+const limits = (d) => ({
+  confidence: [50.01, 99.99], target: isPlain(d) ? [0.000001, 1e12] : [0.0001, 99.9999], expected: d.kind === "mean" ? [] : [0.0001, 99.9999],
+  dropout: [0, 90], effect: [0.1, 100], population: d.strata ? [] : [1, 1e9],
+});
+
+/** Whether somebody typed a number that cannot be meant. */
+const isOut = (d, id) => {
+  const [least, most] = limits(d)[id] || [], v = Number(d[id]);
+  return !!d[id] && least !== undefined && !(v >= least && v <= most && (id !== "population" || Number.isInteger(v)));
+};
+
+/** What a form still needs before a size can be computed: the name of the words that ask for it. */
+function lacks(d, draft) {
+  if (Object.keys(limits(d)).some((id) => isOut(d, id))) return "samplenew.wrong";
+  if (!d.target) return "samplenew.needsTarget";
+  if (d.kind === "mean" && !d.sd) return "samplenew.needsSD";
+  if (!draft.projectId) return "samplenew.needsProject";
+  return draft.population || draft.stratification ? "" : "samplenew.waits";
+}
+
 /** The draft that a form means. */
 function draftOf(d) {
   const strata = strataOf(d.strata), mean = d.kind === "mean";
@@ -47,7 +68,8 @@ function targets(d) {
 function useSize(d, draft) {
   const [s, set] = useState(/** @type {any} */ ({})), text = JSON.stringify(draft), aim = d.aim === "precision" ? "precision" : "marginOfError";
   useEffect(() => {
-    if (!draft.projectId || !(draft.population || draft.stratification)) { set({}); return undefined; }
+    const waits = lacks(d, draft);
+    if (waits) { set({ waits }); return undefined; }
     let wanted = true;
     const rows = targets(d), names = rows.map((x) => "size " + x);
     set((o) => ({ ...o, loading: true }));
@@ -75,7 +97,7 @@ function Curve({ curve, d }) {
 
 function Size({ s, d }) {
   if (s.error) return html`<${Failure} error=${s.error} />`;
-  if (!s.design) return s.loading ? html`<${Loading} rows=${4} />` : html`<p class="mute">${t("samplenew.waits")}</p>`;
+  if (!s.design) return s.loading ? html`<${Loading} rows=${4} />` : html`<p class="mute">${t(s.waits || "samplenew.waits")}</p>`;
   const p = s.design.parameters, strata = s.design.stratification?.strata || [];
   return html`<div class=${s.loading ? "stale" : ""}><div class="tiles pair"><${Tile} label=${t("samples.needed")} value=${p.calculatedSize} small=${t("samplenew.exact", { n: p.exactSize.toFixed(1) })} />
       <${Tile} label=${t("samples.toDraw")} value=${p.drawnSize} small=${t("samplenew.dropoutSmall", { n: +(100 * p.dropoutRate).toFixed(2) })} /></div>
@@ -87,7 +109,8 @@ function Size({ s, d }) {
 
 const put = (id) => (e) => setQuery({ [id]: e.target.value || "-" }, { replace: true });
 /** One number of the form, in the address. */
-const Num = ({ id, label, d, hint = "", ...rest }) => html`<label class="field"><span>${label}</span><input id=${id} type="number" step="any" inputmode="decimal" value=${d[id] ?? ""} onInput=${put(id)} ...${rest} />${hint && html`<span class="hint">${hint}</span>`}</label>`;
+const Num = ({ id, label, d, hint = "", ...rest }) => html`<label class="field"><span>${label}</span><input id=${id} type="number" step="any" inputmode="decimal" value=${d[id] ?? ""} min=${limits(d)[id]?.[0]} max=${limits(d)[id]?.[1]} aria-invalid=${isOut(d, id) ? "true" : undefined} onInput=${put(id)} ...${rest} />
+  ${isOut(d, id) ? html`<span class="wrong-text" role="alert">${t(id === "population" ? "samplenew.wholeBetween" : "samplenew.between", { least: limits(d)[id][0], most: number(limits(d)[id][1]) })}</span>` : hint && html`<span class="hint">${hint}</span>`}</label>`;
 const Pick = ({ id, label, d, options }) => html`<label class="field"><span>${label}</span><select id=${id} value=${d[id] ?? ""} onChange=${put(id)}>${options.map(([v, text]) => html`<option key=${v} value=${v}>${text}</option>`)}</select></label>`;
 
 /** The project and the survey that a design is for. */
@@ -115,10 +138,10 @@ export default function NewSample() {
       <${Whose} d=${d} projects=${projects} surveys=${surveys} />
       <div class="row"><${Pick} id="kind" label=${t("samplenew.kind")} d=${d} options=${[["proportion", t("figures.statistic.proportion")], ["mean", t("figures.statistic.mean")]]} />
         <${Pick} id="aim" label=${t("samplenew.aim")} d=${d} options=${[["precision", t("samplenew.precision")], ["margin", t("samplenew.margin")]]} /></div>
-      <div class="row"><${Num} id="confidence" label=${t("samplenew.confidence")} d=${d} min="50.01" max="99.99" required /><${Num} id="target" label=${isPlain(d) ? t("samplenew.targetPlain") : t("samplenew.target")} d=${d} required /></div>
+      <div class="row"><${Num} id="confidence" label=${t("samplenew.confidence")} d=${d} required /><${Num} id="target" label=${isPlain(d) ? t("samplenew.targetPlain") : t("samplenew.target")} d=${d} required /></div>
       <div class="row"><${Num} id="expected" label=${mean ? t("samplenew.expectedMean") : t("samplenew.expected")} d=${d} />${mean && html`<${Num} id="sd" label=${t("samplenew.sd")} d=${d} required />`}
-        <${Num} id="population" label=${t("samplenew.population")} d=${d} min="1" disabled=${!!d.strata} hint=${d.strata ? t("samplenew.fromStrata") : ""} /></div>
-      <div class="row"><${Num} id="dropout" label=${t("samplenew.dropout")} d=${d} min="0" max="90" /><${Num} id="effect" label=${t("samplenew.effect")} d=${d} min="0.1" /></div>
+        <${Num} id="population" label=${t("samplenew.population")} d=${d} disabled=${!!d.strata} hint=${d.strata ? t("samplenew.fromStrata") : ""} /></div>
+      <div class="row"><${Num} id="dropout" label=${t("samplenew.dropout")} d=${d} /><${Num} id="effect" label=${t("samplenew.effect")} d=${d} /></div>
       <label class="field"><span>${t("samplenew.strata")}</span><textarea id="strata" rows="3" placeholder=${t("samplenew.strataHint")} value=${d.strata} onInput=${put("strata")}></textarea></label>
       <${Failure} error=${act.error} /><div class="row-end"><button type="submit" class="primary" disabled=${act.busy || !s.design}>${t("samplenew.keep")}</button></div></form>
       <section class="card" aria-live="polite"><h2>${t("samplenew.size")}</h2><${Size} s=${s} d=${d} /></section></div>
