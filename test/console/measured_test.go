@@ -29,6 +29,9 @@ func TestSensors(t *testing.T) {
 	for _, want := range []string{hours.Lineage.ReadingsHash, fmt.Sprintf("%.2f", *hours.Difference.Bias), fmt.Sprintf("%.2f – %.2f", *hours.Difference.Low, *hours.Difference.High)} {
 		d.see(want)
 	}
+	for _, whole := range []float64{*hours.Difference.Bias, *hours.Difference.Low, hours.Adjusted.Value} {
+		d.see(script[string](d, fmt.Sprintf(`String(%v)`, whole)))
+	}
 	use := before.Items[1]
 	d.shots("survey-sensors-use", page+"&run="+use.ID)
 	d.run("wait for the picture", until(drawn(1)))

@@ -8,7 +8,7 @@ import { List, Rows } from "./list.js";
 import { Name } from "./names.js";
 import { base, route, surveyHref } from "./router.js";
 import { Empty, Failure, Loaded, Tile, Time, useLoad } from "./ui.js";
-import { language, t } from "./words.js";
+import { language, number, t } from "./words.js";
 
 const share = (v) => (v === undefined ? "–" : (100 * v).toFixed(1) + " %");
 const two = (v) => (v === undefined ? "–" : v.toFixed(2));
@@ -56,12 +56,30 @@ function Figures({ r }) {
     <${Tile} label=${t("sensors.adjusted")} value=${r.adjusted ? (a ? share(r.adjusted.value) : two(r.adjusted.value)) : "–"} small=${r.adjusted ? t("sensors.said", { n: a ? share(r.adjusted.said) : two(r.adjusted.said) }) : r.noAdjusted || t("figures.hidden")} /></div>`;
 }
 
+/** The figures of the tiles again, with every digit that the server gave. */
+function Exact({ r }) {
+  const a = r.agreement, d = r.difference, all = [];
+  const note = (name, ...values) => values.every((v) => v !== undefined) && all.push(name + " " + values.map(number).join(" – "));
+  if (a) {
+    note(t("sensors.agree"), a.agreement);
+    if (a.kappa !== undefined) all.push(t("sensors.kappa", { k: number(a.kappa), low: number(a.kappaLow), high: number(a.kappaHigh) }));
+    note(t("sensors.over"), a.overReport);
+    all.push(t("sensors.under", { n: number(a.underReport) }));
+  }
+  if (d) {
+    note(t("sensors.bias"), d.bias);
+    note(t("sensors.limits"), d.low, d.high);
+  }
+  note(t("sensors.adjusted"), r.adjusted?.value);
+  return all.length ? html`<dt>${t("figures.exact")}</dt><dd>${all.join(" · ")}</dd>` : null;
+}
+
 function Result({ id, r, label }) {
   const path = `/v1/surveys/${id}/cross-reference/${r.crossReferenceId}?picture=`, name = label(r.asked.question);
   return html`<${Figures} r=${r} />
     <div class=${r.difference ? "two even" : ""}><section class="card"><${Picture} path=${path + "both"} alt=${t("sensors.alt", { question: name, n: r.households.paired })} /></section>
       ${r.difference ? html`<section class="card"><${Picture} path=${path + "differences"} alt=${t("sensors.altDifferences", { bias: two(r.difference.bias), low: two(r.difference.low), high: two(r.difference.high) })} /></section>` : null}</div>
-    <section class="card"><h2>${t("sensors.rest")}</h2><dl class="facts"><dt>${t("sensors.mismatches")}</dt><dd><a href=${surveyHref(decodeURIComponent(id)) + "?tab=flags&rule=sensor_mismatch"}>${t("sensors.flagged", { n: r.mismatches })}</a></dd>
+    <section class="card"><h2>${t("sensors.rest")}</h2><dl class="facts"><${Exact} r=${r} /><dt>${t("sensors.mismatches")}</dt><dd><a href=${surveyHref(decodeURIComponent(id)) + "?tab=flags&rule=sensor_mismatch"}>${t("sensors.flagged", { n: r.mismatches })}</a></dd>
       <dt>${t("sensors.hawthorne")}</dt><dd>${r.hawthorne?.index === undefined ? r.noHawthorne || t("figures.hidden") : t("sensors.hawthorneText", { index: two(r.hawthorne.index), observed: two(r.hawthorne.observed), unobserved: two(r.hawthorne.unobserved), n: r.hawthorne.households })}</dd>
       <dt>${t("sensors.gaps")}</dt><dd>${t("sensors.gapsText", { unmeasured: r.households.unmeasured, few: r.households.tooFewDays, missing: r.households.missingDays, days: r.households.days })}</dd>
       <dt>${t("sensors.lineage")}</dt><dd>${t("sensors.lineageText", { responses: r.lineage.responses, rows: r.lineage.dayRows, tests: r.lineage.tests })} <code>${r.lineage.answersHash}</code> <code>${r.lineage.readingsHash || ""}</code></dd></dl>
@@ -70,7 +88,7 @@ function Result({ id, r, label }) {
 
 function Pairs({ id, r }) {
   const [open, unfold] = useState(false), of = useLoad(() => (open ? call(`/v1/surveys/${id}/cross-reference/${r.crossReferenceId}/pairs?limit=200`) : { items: [] }), [open, r.crossReferenceId]);
-  const value = (v) => (r.agreement ? t(v ? "ui.yes" : "ui.no") : two(v));
+  const value = (v) => (r.agreement ? t(v ? "ui.yes" : "ui.no") : number(v));
   return html`<details class="as-table" onToggle=${(e) => unfold(e.target.open)}><summary>${t("sensors.asTable")}</summary><${Loaded} of=${of} rows=${3}>${(p) => html`<${Rows} items=${p.items} id=${(x) => x.recordId} columns=${[
     { label: t("survey.household"), cell: (x) => (x.householdId.startsWith("did:") ? html`<${Name} did=${x.householdId} />` : html`<code>${x.householdId}</code>`) }, { label: t("sensors.saidOne"), num: true, cell: (x) => value(x.said) }, { label: t("sensors.measuredOne"), num: true, cell: (x) => value(x.measured) },
     { label: t("sensors.daysOne"), num: true, cell: (x) => x.days }, { label: t("survey.id"), cell: (x) => html`<a href=${base + "/responses/" + encodeURIComponent(x.recordId)}>${t("ui.open")}</a>${x.mismatch ? html` <span class="badge warn">${t("sensors.differs")}</span>` : null}` }]} />`}</${Loaded}></details>`;
