@@ -38,5 +38,8 @@ type ChainStep struct {
 	Link   string `json:"link,omitzero" doc:"Where it can be read."`
 	Check  string `json:"check,omitzero" doc:"How to check it, where this answer has not."`
 
+	Code   string            `json:"code,omitzero" doc:"A name for what detail says, for programs that say it in another language. There will be more; show detail for one that you do not know." example:"evaluation_same"`
+	Values map[string]string `json:"values,omitzero" doc:"What stands in the sentence of detail." example:"{\"outcome\":\"approved\",\"reasonCode\":\"IN_USE\"}"`
+
 	Evidence *ClaimEvidence `json:"evidence,omitzero" doc:"Only for the step evidence."`
 }

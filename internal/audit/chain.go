@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -58,7 +59,7 @@ func unread(step string, err error) (api.ChainStep, bool) {
 	if fault.KindOf(err) != fault.Forbidden {
 		return api.ChainStep{}, false
 	}
-	return api.ChainStep{Step: step, State: unchecked, Detail: "Your key may not read it: " + fault.As(err).Message}, true
+	return api.ChainStep{Step: step, State: unchecked, Code: "unread", Detail: "Your key may not read it: " + fault.As(err).Message}, true
 }
 
 // post sends v and reads the answer.
@@ -88,7 +89,7 @@ func (c *chain) credential(ctx context.Context) error {
 		return err
 	}
 	if len(all.Items) == 0 {
-		c.add(api.ChainStep{Step: "credential", State: absent, Detail: "No credential was issued from the claim."})
+		c.add(api.ChainStep{Step: "credential", State: absent, Code: "credential_none", Detail: "No credential was issued from the claim."})
 		return nil
 	}
 	var one api.IssuedCredential
@@ -99,20 +100,22 @@ func (c *chain) credential(ctx context.Context) error {
 	if err := c.post(ctx, "/v1/credentials/"+url.PathEscape(one.ID)+"/verify", nil, &got); err != nil {
 		return err
 	}
-	step := api.ChainStep{Step: "credential", State: checked, Link: one.Links.Self, Detail: "Its signature, its time and its status are good; it is " + one.Status + "."}
+	step := api.ChainStep{Step: "credential", State: checked, Link: one.Links.Self, Code: "credential_good", Values: map[string]string{"status": one.Status}, Detail: "Its signature, its time and its status are good; it is " + one.Status + "."}
 	if !got.Verified {
-		step.State, step.Detail = failed, "It does not verify: "+reasons(got.Reasons)
+		codes, details := reasons(got.Reasons)
+		step.State, step.Code, step.Values, step.Detail = failed, "credential_bad", map[string]string{"reasons": codes}, "It does not verify: "+details
 	}
 	c.add(step)
 	return nil
 }
 
-func reasons(all []api.CredentialReason) string {
-	out := make([]string, len(all))
+// reasons are the codes and the sentences of what speaks against a credential.
+func reasons(all []api.CredentialReason) (codes, details string) {
+	c, d := make([]string, len(all)), make([]string, len(all))
 	for i, r := range all {
-		out[i] = r.Detail
+		c[i], d[i] = r.Code, r.Detail
 	}
-	return strings.Join(out, " ")
+	return strings.Join(c, " "), strings.Join(d, " ")
 }
 
 // evaluation decides about the claim again, which also computes its CID.
@@ -124,16 +127,17 @@ func (c *chain) evaluation(ctx context.Context) error {
 	step := api.ChainStep{Step: "evaluation", State: checked, Link: claimPath(c.claim.ID) + "/evaluations"}
 	switch newest := len(got.Items) > 0; {
 	case !newest:
-		step.State, step.Detail = absent, "Nobody has evaluated the claim."
+		step.State, step.Code, step.Detail = absent, "evaluation_none", "Nobody has evaluated the claim."
 	case got.Same:
+		step.Code, step.Values = "evaluation_same", map[string]string{"outcome": got.Items[0].Outcome, "reasonCode": got.Items[0].ReasonCode}
 		step.Detail = fmt.Sprintf("Decided again with the same facts, it comes to %s (%s).", got.Items[0].Outcome, got.Items[0].ReasonCode)
 	default:
-		step.State, step.Detail = failed, "Decided again with the same facts, it comes out differently."
+		step.State, step.Code, step.Detail = failed, "evaluation_differs", "Decided again with the same facts, it comes out differently."
 	}
 	c.add(step)
-	document := api.ChainStep{Step: "claim", State: checked, Link: claimPath(c.claim.ID), Detail: "The document has the CID " + c.claim.CID + "."}
+	document := api.ChainStep{Step: "claim", State: checked, Link: claimPath(c.claim.ID), Code: "claim_same", Values: map[string]string{"cid": c.claim.CID}, Detail: "The document has the CID " + c.claim.CID + "."}
 	if got.CID != c.claim.CID {
-		document.State, document.Detail = failed, "The document has another CID than when it was submitted."
+		document.State, document.Code, document.Values, document.Detail = failed, "claim_differs", nil, "The document has another CID than when it was submitted."
 	}
 	c.add(document)
 	return nil
@@ -146,12 +150,13 @@ func (c *chain) evidence(ctx context.Context) error {
 		return err
 	}
 	if len(all.Items) == 0 {
-		c.add(api.ChainStep{Step: "evidence", State: absent, Detail: "The claim names no evidence."})
+		c.add(api.ChainStep{Step: "evidence", State: absent, Code: "evidence_none", Detail: "The claim names no evidence."})
 	}
 	surveys := map[string]bool{}
 	for i := range all.Items {
 		p := &all.Items[i]
 		step := api.ChainStep{Step: "evidence", State: unchecked, Detail: p.Detail, Link: p.Link, Evidence: p}
+		step.Code, step.Values = saysOf(p)
 		switch {
 		case p.State == same:
 			step.State = checked
@@ -166,6 +171,19 @@ func (c *chain) evidence(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// saysOf names what the sentence of a piece of evidence says.
+func saysOf(p *api.ClaimEvidence) (code string, values map[string]string) {
+	switch {
+	case p.State == changed && p.Corrections > 0:
+		return "readings_corrected", map[string]string{"n": strconv.Itoa(p.Corrections)}
+	case p.Type == "calculation":
+		return "calculation_" + p.State, nil
+	case p.Type == "other":
+		return "evidence_other", nil
+	}
+	return "evidence_" + p.State, nil
 }
 
 // draw says how the household of a response came into its survey.
@@ -194,26 +212,27 @@ func (c *chain) draw(ctx context.Context, response string, seen map[string]bool)
 		return err
 	}
 	if v.Sampling.Draw == nil {
-		c.add(api.ChainStep{Step: "draw", State: absent, Detail: "The households of this survey were not drawn here.", Link: "/v1/surveys/" + url.PathEscape(r.Survey)})
+		c.add(api.ChainStep{Step: "draw", State: absent, Code: "draw_none", Detail: "The households of this survey were not drawn here.", Link: "/v1/surveys/" + url.PathEscape(r.Survey)})
 		return nil
 	}
 	path := "/v1/sampling/draws/" + url.PathEscape(v.Sampling.Draw.DrawID)
-	c.add(api.ChainStep{Step: "draw", State: unchecked, Link: path, Check: path + "/verify", Detail: "The households of this survey were drawn from a frame with the hash " + v.Sampling.Draw.FrameHash + ". Drawing them again takes a while, so it is done on request."})
+	c.add(api.ChainStep{Step: "draw", State: unchecked, Link: path, Check: path + "/verify", Code: "draw_open", Values: map[string]string{"frame": v.Sampling.Draw.FrameHash}, Detail: "The households of this survey were drawn from a frame with the hash " + v.Sampling.Draw.FrameHash + ". Drawing them again takes a while, so it is done on request."})
 	return nil
 }
 
 // subject says by which name auditors know what the claim is about.
 func (c *chain) subject(ctx context.Context) error {
 	if c.claim.Subject == "" {
-		c.add(api.ChainStep{Step: "subject", State: absent, Detail: "A draft has no subject yet."})
+		c.add(api.ChainStep{Step: "subject", State: absent, Code: "subject_none", Detail: "A draft has no subject yet."})
 		return nil
 	}
-	step := api.ChainStep{Step: "subject", State: checked, Link: "/v1/entities/" + url.PathEscape(c.claim.Subject), Detail: "Bundles and exports of the project have a made-up name for what it is about."}
+	step := api.ChainStep{Step: "subject", State: checked, Link: "/v1/entities/" + url.PathEscape(c.claim.Subject), Code: "subject_hidden", Detail: "Bundles and exports of the project have a made-up name for what it is about."}
 	if web.CallerFrom(ctx).May("responses:pii") {
 		name, err := c.s.cfg.Name(ctx, c.claim.Project, c.claim.Subject)
 		if err != nil {
 			return err
 		}
+		step.Code, step.Values = "subject_named", map[string]string{"name": name}
 		step.Detail = "It is about " + name + ": that is its name in bundles and exports of the project."
 	}
 	c.add(step)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/survey/quality"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -180,6 +181,18 @@ func TestEventWords(t *testing.T) {
 	}
 	for left := range sw {
 		t.Errorf("words/events_sw.js has %s, which no event is", left)
+	}
+}
+
+// TestServerWords wants a name for every check in the other language, where the server has
+// none, too.
+func TestServerWords(t *testing.T) {
+	t.Parallel()
+	sw := wordsOf(t, sources(t), "server_sw")
+	for _, rule := range quality.Names() {
+		if sw["flag."+rule] == "" {
+			t.Errorf("words/server_sw.js lacks flag.%s", rule)
+		}
 	}
 }
 

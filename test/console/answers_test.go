@@ -27,7 +27,7 @@ func TestAnswersInWords(t *testing.T) {
 	}
 	d.see("kwa njia ya ziara")
 	d.until("the label "+label, `[...document.querySelectorAll("dl.answers dd")].some((x) => x.textContent === "`+label+`")`)
-	d.until("a number with its unit", `[...document.querySelectorAll("dl.answers dd")].some((x) => /Kwenye jiko la mradi: \d+ milo/.test(x.textContent))`)
+	d.until("a number with its unit", `[...document.querySelectorAll("dl.answers dd")].some((x) => /Kwenye jiko la mradi: (1 mlo|\d+ milo)/.test(x.textContent))`)
 	if first := script[string](d, `document.querySelector("dl.answers dt").title`); first != "consent_given" {
 		t.Errorf("the first answer is to %s, want what was asked first", first)
 	}

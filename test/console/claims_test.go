@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -48,6 +49,16 @@ func TestClaims(t *testing.T) {
 	d.choose(".chain-steps button", "Draw it again")
 	d.run("wait for the draw", until(fmt.Sprintf(ticked, ticks+1)))
 	d.see("The rules, in the order in which they are asked")
+
+	d.run("choose Kiswahili", chromedp.Evaluate(`localStorage.setItem("hearth.language", "sw")`, nil))
+	d.load("/console/claims/" + claim.ID)
+	d.run("wait for the chain", until(fmt.Sprintf(ticked, ticks)))
+	said := script[string](d, `document.querySelector(".chain-steps").innerText`)
+	for _, step := range chain.Steps {
+		if step.Code == "" || strings.Contains(said, step.Detail) {
+			t.Errorf("in Kiswahili the step %s (%s) says %q", step.Step, step.Code, step.Detail)
+		}
+	}
 }
 
 // TestClaimQueue has an evaluator take a claim that waits, enter facts, decide what the rules

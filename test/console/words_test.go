@@ -21,6 +21,8 @@ func TestNumbersAreWhole(t *testing.T) {
 		`words.number(undefined)`:                              "–",
 		`words.t("import.of", { n: words.number(1) })`:         "of 1 row",
 		`words.t("survey.refusedSmall", { n: 1 })`:             "1 household contacted",
+		`words.t("unit.people", { n: 1 })`:                     "person",
+		`words.t("unit.people", { n: 2 })`:                     "people",
 		`words.t("import.of", { n: words.number(1200) })`:      "of 1,200 rows",
 		`words.t("today.someTarget", { done: 120, n: "137" })`: "in active surveys; 120 of the 137 wanted",
 	} {

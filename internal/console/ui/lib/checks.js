@@ -8,11 +8,11 @@ import { List, Rows } from "./list.js";
 import { useLabels } from "./labels.js";
 import { Name } from "./names.js";
 import { base, setQuery } from "./router.js";
+import { flagText, ruleName } from "./said.js";
 import { Settle, Settled } from "./settle.js";
 import { Badge, Failure, Loaded, Time, useLoad } from "./ui.js";
-import { has, t } from "./words.js";
+import { t } from "./words.js";
 
-const ruleName = (rule) => (has("flag." + rule) ? t("flag." + rule) : rule.replaceAll("_", " "));
 const response = (r) => base + "/responses/" + encodeURIComponent(r.responseId);
 const Percent = ({ of }) => (of?.compared ? html`${(100 * of.rate).toFixed(0)} % <span class="mute">(${of.errors}/${of.compared})</span>` : "–");
 
@@ -26,7 +26,7 @@ export function FlagList({ id, survey }) {
     <${List} path=${`/v1/surveys/${id}/flags`} turn=${turn} id=${(f) => f.responseId + f.rule + (f.question || "")} href=${response}
       filters=${[{ key: "rule", label: t("checks.rule"), options: counts.map(([rule]) => ({ value: rule, label: ruleName(rule) })) }, { key: "collector", label: t("survey.collector"), options: (survey.collectors || []).map((c) => ({ value: c.did || c, label: c.name || c.did || c })) }]}
       columns=${[
-        { label: t("checks.rule"), cell: (f) => ruleName(f.rule) }, { label: t("checks.detail"), cell: (f) => f.detail }, { label: t("survey.collector"), cell: (f) => html`<${Name} did=${f.collector} />` },
+        { label: t("checks.rule"), cell: (f) => ruleName(f.rule) }, { label: t("checks.detail"), cell: flagText }, { label: t("survey.collector"), cell: (f) => html`<${Name} did=${f.collector} />` },
         { label: t("survey.decision"), cell: (f) => html`<${Badge} value=${f.verification} />` }, { label: t("twin.when"), cell: (f) => html`<${Time} at=${f.at} />` },
         { label: t("settle.outcome"), cell: (f) => html`<div class="flag-end"><${Settled} of=${f.settled} /><${Settle} survey=${id} response=${f.responseId} flag=${f} done=${() => again((n) => n + 1)} /></div>` },
       ]} empty=${{ icon: "desk", title: t("checks.none"), text: t("checks.noneText") }} />`;

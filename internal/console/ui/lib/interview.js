@@ -3,14 +3,15 @@
 import { html } from "../vendor/preact.js";
 import { call, may } from "./api.js";
 import { useLabels } from "./labels.js";
+import { flagText, ruleName } from "./said.js";
 import { Settle, Settled } from "./settle.js";
 import { Loaded, useLoad } from "./ui.js";
 import { has, number, t } from "./words.js";
 
 const label = (id) => String(id).replaceAll("_", " ");
 
-/** The unit of a number, in the language of the page where it is a word. */
-const unit = (u) => (has("unit." + u) ? t("unit." + u) : u);
+/** The unit of n, in the language of the page where it is a word. */
+const unit = (u, n) => (has("unit." + u) ? t("unit." + u, { n }) : u);
 
 /** A text: the label of a choice, or what somebody wrote, letter by letter. */
 function text(v, path, say) {
@@ -28,9 +29,9 @@ function shown(v, path, say) {
   if (v === true || v === false) return t(v ? "ui.yes" : "ui.no");
   if (Array.isArray(v)) return v.map((x) => shown(x, path, say)).join(", ");
   const q = say.of(path);
-  if (typeof v === "number") return number(v) + (q?.unit ? " " + unit(q.unit) : "");
+  if (typeof v === "number") return number(v) + (q?.unit ? " " + unit(q.unit, v) : "");
   if (typeof v !== "object") return text(String(v), path, say);
-  if ("value" in v && "unit" in v) return `${number(v.value)} ${unit(v.unit)}`;
+  if ("value" in v && "unit" in v) return `${number(v.value)} ${unit(v.unit, v.value)}`;
   if ("noAnswer" in v) return t(v.noAnswer === "refused" ? "fill.refused" : "fill.dontKnow");
   if ("other" in v) return v.other;
   if ("lat" in v && "lon" in v) return `${v.lat}, ${v.lon}`;
@@ -56,7 +57,7 @@ export function Answers({ response }) {
 }
 
 /** What checks have found, with what came of it. */
-const Flags = ({ flags, survey, response, done }) => (flags?.length ? html`<ul class="flags">${flags.map((f) => html`<li key=${f.rule + (f.question || "")} class=${f.settled ? "done" : ""}><strong>${has("flag." + f.rule) ? t("flag." + f.rule) : label(f.rule)}</strong> ${f.detail || ""}
+const Flags = ({ flags, survey, response, done }) => (flags?.length ? html`<ul class="flags">${flags.map((f) => html`<li key=${f.rule + (f.question || "")} class=${f.settled ? "done" : ""}><strong>${ruleName(f.rule)}</strong> ${flagText(f)}
   <div class="flag-end"><${Settled} of=${f.settled} /><${Settle} survey=${survey} response=${response} flag=${f} done=${done} /></div></li>`)}</ul>` : html`<p class="mute">${t("desk.noFlags")}</p>`);
 
 /** Pictures, places and distances, where the key may see them. */

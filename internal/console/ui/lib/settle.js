@@ -4,6 +4,7 @@ import { html, useState } from "../vendor/preact.js";
 import { Dialog, useAct, useOnce } from "./act.js";
 import { call, may } from "./api.js";
 import { Name } from "./names.js";
+import { flagText } from "./said.js";
 import { Failure, Time } from "./ui.js";
 import { t } from "./words.js";
 
@@ -21,7 +22,7 @@ export function Settle({ survey, response, flag, done }) {
     if (one) { close(); done(one); }
   };
   return html`<${Dialog} label=${t(flag.settled ? "settle.change" : "settle.settle")} title=${t("settle.settle")} small closed=${() => { act.clear(); write(""); }}>${(close) => html`<form class="form" onSubmit=${(e) => { e.preventDefault(); send(outcome, close); }}>
-    <h2>${t("settle.settle")}</h2><p class="mute">${flag.detail}</p><${Settled} of=${flag.settled} />
+    <h2>${t("settle.settle")}</h2><p class="mute">${flagText(flag)}</p><${Settled} of=${flag.settled} />
     <label class="field"><span>${t("settle.outcome")}</span><select value=${outcome} onChange=${(e) => choose(e.target.value)}>${["explained", "confirmed"].map((o) => html`<option value=${o}>${t("settle." + o + "Text")}</option>`)}</select></label>
     <label class="field"><span>${t("settle.note")}</span><textarea required rows="3" maxlength="1000" value=${note} onInput=${(e) => write(e.target.value)}></textarea></label>
     <${Failure} error=${act.error} />

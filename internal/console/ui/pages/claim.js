@@ -9,6 +9,7 @@ import { Decide, Disputes } from "../lib/judge.js";
 import { Next, isIssued } from "../lib/credentials.js";
 import { Name } from "../lib/names.js";
 import { base, twinHref } from "../lib/router.js";
+import { stepText } from "../lib/said.js";
 import { Badge, Copy, Failure, Loaded, Page, Time, useLoad } from "../lib/ui.js";
 import { has, number, t } from "../lib/words.js";
 import { amount } from "./claims.js";
@@ -35,7 +36,7 @@ function Step({ step }) {
   const e = step.evidence, what = t("chain.step." + step.step);
   return html`<li><span class=${"badge " + tones[state]}><span aria-hidden="true">${marks[state]}</span> ${t("chain.state." + state)}</span>
     <div><strong>${what}${e ? ": " + t("chain.type." + e.type) : ""}</strong><${Where} step=${step} />
-      <p class="small">${step.detail}</p>${e?.hash ? html`<p class="small mute"><code class="long">${e.hash}</code>${e.revision ? " · " + t("twin.revision", { n: e.revision }) : ""}${e.count ? " · " + t("chain.readings", { n: number(e.count) }) : ""}</p>` : null}
+      <p class="small">${stepText(step)}</p>${e?.hash ? html`<p class="small mute"><code class="long">${e.hash}</code>${e.revision ? " · " + t("twin.revision", { n: e.revision }) : ""}${e.count ? " · " + t("chain.readings", { n: number(e.count) }) : ""}</p>` : null}
       ${step.check && state === "unchecked" ? html`<button type="button" class="small" disabled=${act.busy} onClick=${check}>${t("chain.check")}</button>` : null}<${Failure} error=${act.error} /></div></li>`;
 }
 

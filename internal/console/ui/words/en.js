@@ -168,7 +168,7 @@ export default {
   "timeline.kind.registered": "Registered over USSD", "timeline.kind.create": "made", "timeline.kind.update": "changed", "timeline.kind.patch": "changed", "timeline.kind.import": "imported", "timeline.kind.transition": "status changed",
   "timeline.kind.verify": "verified", "timeline.kind.certify": "certified", "timeline.kind.transfer": "handed over", "timeline.kind.migrate": "moved to another version", "timeline.kind.erase": "personal data erased", "timeline.kind.deactivate": "deactivated",
   "choice.wood": "Wood", "choice.charcoal": "Charcoal", "choice.lpg": "Gas (LPG)", "choice.electric": "Electricity", "response.file": "a file, see the evidence",
-  "unit.days": "days", "unit.h": "h", "unit.meals": "meals", "unit.people": "people", "unit.times": "times", "unit.bundle": "bundles", "unit.sack": "sacks", "unit.tin": "tins", "unit.cylinder": "cylinders",
+  "unit.days": "days", "unit.days.one": "day", "unit.h": "h", "unit.meals": "meals", "unit.meals.one": "meal", "unit.people": "people", "unit.people.one": "person", "unit.times": "times", "unit.times.one": "time", "unit.bundle": "bundles", "unit.bundle.one": "bundle", "unit.sack": "sacks", "unit.sack.one": "sack", "unit.tin": "tins", "unit.tin.one": "tin", "unit.cylinder": "cylinders", "unit.cylinder.one": "cylinder",
   "timeline.kind.call": "Called over USSD",
   "people.find": "Add somebody: name or DID", "people.add": "Add", "people.isMember": "is a member", "people.nobody": "Nobody is known under this. Invite them first, or give their DID.", "people.remove": "Remove", "people.sureRemove": "Remove this member? What the group may do ends for them with their next request.", "people.gives": "Members may:",
   "verb.witness": "witness",

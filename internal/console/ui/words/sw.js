@@ -169,7 +169,7 @@ export default {
   "timeline.kind.registered": "Kusajiliwa kwa USSD", "timeline.kind.create": "ametengenezwa", "timeline.kind.update": "amebadilishwa", "timeline.kind.patch": "amebadilishwa", "timeline.kind.import": "ameingizwa", "timeline.kind.transition": "hali imebadilika",
   "timeline.kind.verify": "amethibitishwa", "timeline.kind.certify": "amepewa cheti", "timeline.kind.transfer": "amekabidhiwa", "timeline.kind.migrate": "amehamishiwa toleo jingine", "timeline.kind.erase": "taarifa binafsi zimefutwa", "timeline.kind.deactivate": "amezimwa",
   "choice.wood": "Kuni", "choice.charcoal": "Mkaa", "choice.lpg": "Gesi (LPG)", "choice.electric": "Umeme", "response.file": "faili, tazama ushahidi",
-  "unit.days": "siku", "unit.h": "saa", "unit.meals": "milo", "unit.people": "watu", "unit.times": "mara", "unit.bundle": "mizigo", "unit.sack": "magunia", "unit.tin": "makopo", "unit.cylinder": "mitungi",
+  "unit.days": "siku", "unit.days.one": "siku", "unit.h": "saa", "unit.meals": "milo", "unit.meals.one": "mlo", "unit.people": "watu", "unit.people.one": "mtu", "unit.times": "mara", "unit.times.one": "mara", "unit.bundle": "mizigo", "unit.bundle.one": "mzigo", "unit.sack": "magunia", "unit.sack.one": "gunia", "unit.tin": "makopo", "unit.tin.one": "kopo", "unit.cylinder": "mitungi", "unit.cylinder.one": "mtungi",
   "timeline.kind.call": "Alipiga simu ya USSD",
   "people.find": "Ongeza mtu: jina au DID", "people.add": "Ongeza", "people.isMember": "ni mwanachama", "people.nobody": "Hakuna anayejulikana kwa hili. Mwalike kwanza, au andika DID yake.", "people.remove": "Ondoa", "people.sureRemove": "Umwondoe mwanachama huyu? Ruhusa za kikundi zitaisha kwake kuanzia ombi lake lijalo.", "people.gives": "Wanachama wanaweza:",
   "verb.witness": "kushuhudia",

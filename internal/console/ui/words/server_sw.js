@@ -1,0 +1,21 @@
+// What the server says in sentences of its own, in Kiswahili. In English they stand as
+// the server has worded them, and so does what is not here.
+export default {
+  "chain.unread": "Ufunguo wako hauruhusiwi kukisoma.", "chain.credential_none": "Hakuna cheti kilichotolewa kutokana na dai hili.", "chain.credential_good": "Saini yake, muda wake na hali yake ni sahihi; hali yake ni: {status}.",
+  "chain.credential_bad": "Hakithibitiki: {reasons}.", "chain.evaluation_none": "Hakuna aliyelitathmini dai hili.", "chain.evaluation_same": "Likiamuliwa upya kwa mambo yale yale, matokeo ni: {outcome} ({reasonCode}).",
+  "chain.evaluation_differs": "Likiamuliwa upya kwa mambo yale yale, matokeo ni tofauti.", "chain.claim_same": "Hati ina CID {cid}.", "chain.claim_differs": "CID ya hati si ile iliyokuwepo ilipowasilishwa.",
+  "chain.evidence_none": "Dai halitaji ushahidi wowote.", "chain.evidence_same": "Uko kama ulivyokuwa dai lilipowasilishwa.", "chain.evidence_changed": "Maudhui yake ni tofauti na yalivyokuwa dai lilipowasilishwa.",
+  "chain.evidence_erased": "Maudhui yake yalifutwa ili kumlinda mtu; kinachobaki ni kwamba uliwahi kuwepo.", "chain.evidence_missing": "Haupo.", "chain.evidence_unchecked": "Haupo, au ufunguo wako hauruhusiwi kuusoma.",
+  "chain.evidence_other": "Hautaji chochote kinachoweza kuangaliwa hapa.", "chain.readings_corrected": "Vipimo {n} vya muda huu vilisahihishwa au kuondolewa baadaye; masahihisho ya kifaa yanasema kwa nini.",
+  "chain.calculation_same": "Ikifanywa upya, hesabu inatoa matokeo yale yale. Anayetathmini huamua kama kiasi cha dai kinalingana nayo.", "chain.calculation_changed": "Hesabu haitoi matokeo hayo.", "chain.calculation_missing": "Data ya dai haina hesabu kama hiyo.",
+  "chain.draw_none": "Kaya za utafiti huu hazikuchaguliwa kwa bahati nasibu hapa.", "chain.draw_open": "Kaya za utafiti huu zilichaguliwa kutoka orodha yenye hash {frame}. Kuzichagua upya huchukua muda, kwa hiyo hufanywa ukiomba.",
+  "chain.subject_none": "Rasimu bado haina inayemhusu.", "chain.subject_hidden": "Vifurushi na faili za mradi zina jina la kubuni la kinachohusika.", "chain.subject_named": "Linahusu {name}: ndilo jina lake katika vifurushi na faili za mradi.",
+  "credential.revoked": "mtoaji amekibatilisha", "credential.suspended": "mtoaji amekisimamisha kwa muda", "credential.expired": "muda wake umekwisha", "credential.not_yet_valid": "muda wake haujaanza", "credential.signature_invalid": "hati ilibadilishwa, au ilisainiwa kwa ufunguo mwingine", "credential.key_compromised": "ufunguo wa mtoaji ulikuwa mikononi mwa wengine",
+
+  "flag.duration_short": "mahojiano mafupi mno", "flag.collector_fast": "mkusanyaji ana haraka mno", "flag.night_interview": "mahojiano ya usiku", "flag.gps_distance": "mbali na kaya", "flag.straight_lining": "majibu yote yanafanana", "flag.media_missing": "picha au sauti haipo",
+  "flag.outside_window": "nje ya muda wa utafiti", "flag.date_outside_survey": "tarehe nje ya utafiti", "flag.clock_skew": "saa ya kifaa si sahihi", "flag.not_eligible": "kaya haistahili", "flag.mode_not_planned": "njia ya kuuliza haikupangwa", "flag.collector_not_named": "mkusanyaji hakutajwa",
+  "flag.household_not_listed": "kaya haimo kwenye orodha", "flag.household_not_assigned": "kaya haikukabidhiwa kwake", "flag.sensor_mismatch": "hailingani na vipimo", "flag.consent_missing": "ridhaa haijajibiwa", "flag.consent_refused": "ridhaa ilikataliwa", "flag.low_completeness": "majibu machache mno",
+  "flag.outlier": "jibu la mbali na mengine", "flag.duplicate_household": "kaya iliyorudiwa", "flag.enumerator_effect": "mkusanyaji hutofautiana na wengine", "flag.copied_answers": "majibu yaliyonakiliwa",
+  "says.duration_short": "Mahojiano yalichukua sekunde {value}; yalitarajiwa kuchukua angalau sekunde {limit}.", "says.collector_fast": "Kati ya mahojiano ya mkusanyaji huyu ni sekunde {value}, chini ya sekunde {limit}, ambayo ni nusu ya ile ya utafiti.", "says.night_interview": "Ziara ilianza saa {value}:00 (saa 24) kwa saa za mahali hapo.",
+  "says.low_completeness": "Maswali yaliyojibiwa ni {percent} %; angalau {least} % zilitarajiwa.", "says.consent_missing": "Swali la ridhaa halina jibu.", "says.consent_refused": "Kuna majibu ingawa ridhaa ilikataliwa.", "says.media_missing": "Picha, sauti au saini iliyoombwa haipo.",
+};
