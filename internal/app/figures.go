@@ -9,7 +9,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/lookup"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/chart"
 	"github.com/hearth-dmrv/hearth/internal/survey/report"
 	"github.com/hearth-dmrv/hearth/internal/survey/sampling"
 	"github.com/hearth-dmrv/hearth/internal/survey/statistics"
@@ -25,7 +24,7 @@ func (s *surveys) buildReports(a *App) {
 			}
 			return out
 		},
-		Figures: func(ctx context.Context, o *survey.Open, question string, in report.Ask) (*api.SurveyStatistics, chart.Names, error) {
+		Figures: func(ctx context.Context, o *survey.Open, question string, in report.Ask) (*api.SurveyStatistics, report.Names, error) {
 			figures, err := s.reported(ctx, o, question, in)
 			asked := figures
 			if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/privacy"
-	"github.com/hearth-dmrv/hearth/internal/survey/chart"
+	"github.com/hearth-dmrv/hearth/internal/survey/report"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -36,7 +36,7 @@ func (s *Service) Routes(a *web.API) {
 		Description: "Each with the question, the days and the hashes of what it was computed from. Figures of fewer than 5 households are not shown to keys without responses:pii.",
 	})
 	web.Get(a, one+"/{crossReferenceId}", s.serveGet, web.Doc{
-		Summary: "Read how far answers and measurements agree", Scope: "analytics:read", Tag: tag, Produces: chart.Media, Codes: []string{"SURVEY_NOT_FOUND", "CROSS_REFERENCE_NOT_FOUND", "INVALID_PARAMETER"},
+		Summary: "Read how far answers and measurements agree", Scope: "analytics:read", Tag: tag, Produces: report.Media, Codes: []string{"SURVEY_NOT_FOUND", "CROSS_REFERENCE_NOT_FOUND", "INVALID_PARAMETER"},
 		Description: "As a picture (format=svg), use is shown as bars of the shares; amounts as a dot for each pair of the newest result, with the line on which both agree, or with picture=differences as Bland and Altman draw them. Only keys with responses:read see the dots.",
 	})
 	web.Get(a, one+"/{crossReferenceId}/pairs", s.servePairs, web.Doc{
@@ -101,7 +101,7 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 
 func (s *Service) serveGet(ctx context.Context, in *struct {
 	ofResult
-	chart.Rendering
+	report.Rendering
 	Kind string `query:"picture" enum:"both,differences" doc:"For a picture of amounts: both plotted against each other, or their differences; both by default."`
 },
 ) (web.Reply[*Result], error) {
@@ -127,13 +127,13 @@ func (s *Service) serveGet(ctx context.Context, in *struct {
 	if err != nil || !wanted {
 		return web.Reply[*Result]{Value: out}, err
 	}
-	p := picture{of: out, name: question(o, out.Asked.Question, in.Language), frame: chart.Frame{Width: in.Width, Language: in.Language}}
+	p := picture{of: out, name: question(o, out.Asked.Question, in.Language), frame: report.Frame{Width: in.Width, Language: in.Language}}
 	if out.Difference != nil && out.Difference.Bias != nil && web.CallerFrom(ctx).May("responses:read") {
 		if p.points, err = points(ctx, s.db, r.nid); err != nil {
 			return none, err
 		}
 	}
-	return chart.Reply[*Result](p.draw(in.Kind == "differences")), nil
+	return report.Reply[*Result](p.draw(in.Kind == "differences")), nil
 }
 
 // pairPlace is where a list of pairs continues.

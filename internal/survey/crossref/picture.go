@@ -6,7 +6,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/chart"
+	"github.com/hearth-dmrv/hearth/internal/survey/report"
 )
 
 // mostPoints is how many pairs a picture reads.
@@ -16,8 +16,8 @@ const mostPoints = 2000
 type picture struct {
 	of     *Result
 	name   string // of the question
-	points []chart.Point
-	frame  chart.Frame
+	points []report.Point
+	frame  report.Frame
 }
 
 // question is what the template of a survey calls a question.
@@ -33,9 +33,9 @@ func question(o *survey.Open, path, language string) string {
 }
 
 // points are the pairs of a result, as far as it still has them.
-func points(ctx context.Context, q db.Querier, run int64) ([]chart.Point, error) {
+func points(ctx context.Context, q db.Querier, run int64) ([]report.Point, error) {
 	rows, err := q.Query(ctx, selectPairs, run, 0, mostPoints)
-	return db.Collect(rows, err, "read pairs", func(p *chart.Point, row db.Row) error {
+	return db.Collect(rows, err, "read pairs", func(p *report.Point, row db.Row) error {
 		var nid, days, mismatch int64
 		var household string
 		return row.Scan(&nid, &household, &p.Said, &p.Measured, &days, &mismatch)
@@ -61,7 +61,7 @@ func (p picture) draw(differences bool) []byte {
 	if len(p.points) == 0 && d.N > 0 {
 		f.Notes = append(f.Notes, f.Say("The picture leaves out individual households: a later run took over the pairs, or this key lacks responses:read."))
 	}
-	a := chart.Agreement{Frame: f, Unit: chart.Unit{Name: f.Say("%s a day", strings.TrimSuffix(d.Unit, "/day"))}, Said: f.Say("Said"), Measured: f.Say("Measured"), Points: p.points, Bias: d.Bias, Low: d.Low, High: d.High}
+	a := report.Agreement{Frame: f, Unit: report.Unit{Name: f.Say("%s a day", strings.TrimSuffix(d.Unit, "/day"))}, Said: f.Say("Said"), Measured: f.Say("Measured"), Points: p.points, Bias: d.Bias, Low: d.Low, High: d.High}
 	if differences {
 		return a.BlandAltman()
 	}
@@ -69,22 +69,22 @@ func (p picture) draw(differences bool) []byte {
 }
 
 // shares draws a result of use as bars.
-func (p picture) shares(f chart.Frame) []byte {
+func (p picture) shares(f report.Frame) []byte {
 	a, v := p.of.Agreement, p.of
 	n := a.N
-	row := func(label string, value *float64) chart.Row {
-		return chart.Row{Label: label, Value: value, N: &n, Hidden: value == nil && v.Suppressed}
+	row := func(label string, value *float64) report.Row {
+		return report.Row{Label: label, Value: value, N: &n, Hidden: value == nil && v.Suppressed}
 	}
 	var said, measured *float64
 	if a.Both != nil && n > 0 {
 		said, measured = number(share(*a.Both+*a.SaidOnly, n)), number(share(*a.Both+*a.MeasuredOnly, n))
 	}
-	rows := []chart.Row{
+	rows := []report.Row{
 		row(f.Say("Say that they use it"), said), row(f.Say("Measured to use it"), measured), row(f.Say("Household and sensor agree"), a.Agreement),
 		row(f.Say("Over-reported: share of those who say so without measured use"), a.OverReport), row(f.Say("Under-reported: share of those who do not say so with measured use"), a.UnderReport),
 	}
 	if v.Adjusted != nil {
-		rows = append(rows, chart.Row{Label: f.Say("Use by all households, corrected"), Value: &v.Adjusted.Value})
+		rows = append(rows, report.Row{Label: f.Say("Use by all households, corrected"), Value: &v.Adjusted.Value})
 	}
 	switch {
 	case a.Kappa != nil:
@@ -92,5 +92,5 @@ func (p picture) shares(f chart.Frame) []byte {
 	case a.NoKappa != "":
 		f.Notes = append(f.Notes, a.NoKappa)
 	}
-	return chart.Estimates{Frame: f, Unit: chart.Unit{Percent: true}, Confidence: 0.95, Rows: rows}.SVG()
+	return report.Estimates{Frame: f, Unit: report.Unit{Percent: true}, Confidence: 0.95, Rows: rows}.SVG()
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/privacy"
-	"github.com/hearth-dmrv/hearth/internal/survey/chart"
+	"github.com/hearth-dmrv/hearth/internal/survey/report"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -34,7 +34,7 @@ func (s *Service) Routes(a *web.API) {
 		Summary: "List kitchen performance tests, newest first", Scope: read, Tag: tag, Codes: []string{"INVALID_PARAMETER"}, Description: "A page may be short: follow hasMore.",
 	})
 	web.Get(a, "/v1/kpt/analysis", s.serveAnalyse, web.Doc{
-		Summary: "Read the results of kitchen performance tests, with their uncertainty", Scope: "analytics:read", Tag: tag, Produces: chart.Media, Codes: []string{"INVALID_PARAMETER", "KPT_TOO_MANY", "UNITS_MIXED"},
+		Summary: "Read the results of kitchen performance tests, with their uncertainty", Scope: "analytics:read", Tag: tag, Produces: report.Media, Codes: []string{"INVALID_PARAMETER", "KPT_TOO_MANY", "UNITS_MIXED"},
 		Description: "Fuel per day and household, head or standard adult: mean, spread, standard error, interval and the decision about the target (90/10) in each group, and the saving between them. " +
 			"A figure that misses its target is replaced by the lower bound in the reference group and by the upper bound in the intervention group (precision.use). " +
 			"A test counts if it was recorded and not withdrawn, its random selection is documented, and tests of the other group took place at the same time; leftOut counts the others. " +
@@ -153,7 +153,7 @@ func (s *Service) serveHistory(ctx context.Context, in *struct {
 
 func (s *Service) serveAnalyse(ctx context.Context, in *struct {
 	Query
-	chart.Rendering
+	report.Rendering
 },
 ) (web.Reply[*Analysis], error) {
 	picture, err := in.Picture()
@@ -162,28 +162,28 @@ func (s *Service) serveAnalyse(ctx context.Context, in *struct {
 	}
 	out, err := s.Analyse(ctx, in.Query)
 	if err == nil && picture {
-		return chart.Reply[*Analysis](draw(out, chart.Frame{Width: in.Width, Language: in.Language})), nil
+		return report.Reply[*Analysis](draw(out, report.Frame{Width: in.Width, Language: in.Language})), nil
 	}
 	return web.Reply[*Analysis]{Value: out}, err
 }
 
 // draw is the fuel of both groups with its intervals, and the saving in words.
-func draw(a *Analysis, f chart.Frame) []byte {
+func draw(a *Analysis, f report.Frame) []byte {
 	per := map[string]string{"household": "household", "head": "head", "adult": "standard adult"}[a.Per]
 	f.Title = f.Say("%s in a day, per %s", strings.ToUpper(a.Fuel[:1])+a.Fuel[1:], f.Say(per))
 	f.About = f.Say("Mean of kitchen tests, %g %% interval", 100*a.Confidence)
-	unit := chart.Unit{Name: a.Unit}
-	var rows []chart.Row
+	unit := report.Unit{Name: a.Unit}
+	var rows []report.Row
 	for _, g := range a.Groups {
 		label := map[string]string{reference: "With the old stove (reference)", intervention: "With the new stove (intervention)"}[g.Group]
-		rows = append(rows, chart.Row{Label: f.Say(label), Value: g.Estimate, Low: g.Low, High: g.High, N: g.N, Hidden: g.Suppressed})
+		rows = append(rows, report.Row{Label: f.Say(label), Value: g.Estimate, Low: g.Low, High: g.High, N: g.N, Hidden: g.Suppressed})
 	}
 	if s := a.Saving; s != nil {
-		rows = append(rows, chart.Row{Label: f.Say("Saving"), Value: s.Estimate, Low: s.Low, High: s.High, Hidden: s.Suppressed})
+		rows = append(rows, report.Row{Label: f.Say("Saving"), Value: s.Estimate, Low: s.Low, High: s.High, Hidden: s.Suppressed})
 		if s.Share != nil {
 			f.Notes = append(f.Notes, f.Say("The saving is %.1f %% of what the reference group uses.", 100**s.Share))
 		}
 	}
 	f.Notes = append(f.Notes, a.Remarks...)
-	return chart.Estimates{Frame: f, Unit: unit, Confidence: a.Confidence, Rows: rows}.SVG()
+	return report.Estimates{Frame: f, Unit: unit, Confidence: a.Confidence, Rows: rows}.SVG()
 }

@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"github.com/hearth-dmrv/hearth/api"
-	"github.com/hearth-dmrv/hearth/internal/survey/chart"
 	"github.com/hearth-dmrv/hearth/internal/web/markup"
 )
 
@@ -295,7 +294,7 @@ func (p *Report) question(w *markup.Writer, q *Item) {
 	w.Put("\n</article>")
 }
 
-func (p *Report) figures(w *markup.Writer, f *api.SurveyStatistics, names chart.Names) {
+func (p *Report) figures(w *markup.Writer, f *api.SurveyStatistics, names Names) {
 	columns(w, "", p.say("Estimate"), p.say("Low"), p.say("High"), p.say("Standard error"), p.say("n"), p.say("Design effect"), p.say("Unweighted"))
 	w.Tag("th", p.say("Interval")).Put("</tr></thead><tbody>\n")
 	for i := range f.Estimates {
@@ -307,14 +306,14 @@ func (p *Report) figures(w *markup.Writer, f *api.SurveyStatistics, names chart.
 	}
 }
 
-func (p *Report) estimate(w *markup.Writer, e *api.SurveyEstimate, names chart.Names) {
+func (p *Report) estimate(w *markup.Writer, e *api.SurveyEstimate, names Names) {
 	w.Put("<tr>").Tag("td", p.say(option(names, *e)))
 	if e.Suppressed {
 		w.Put(`<td colspan="8">`).Text(p.say("not shown: too few households")).Put("</td>")
 	} else {
 		method := "none"
 		if e.Method != "" {
-			method = chart.Method(e.Method)
+			method = methodOf(e.Method)
 		}
 		cells(w, number(e.Estimate), number(e.Low), number(e.High), number(e.SE), whole(e.N), number(e.Deff), number(e.Unweighted))
 		w.Tag("td", p.say(method))

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/api"
-	"github.com/hearth-dmrv/hearth/internal/survey/chart"
 )
 
 // style is the style of the page: for a screen of any width, light or dark, and
@@ -19,13 +18,13 @@ const style = `:root{color-scheme:light dark}body{margin:0 auto;max-width:46rem;
 	`@media (prefers-color-scheme:dark){body{color:#e6e9ec;background:#16181b}}` +
 	`@media (max-width:34rem){dl{grid-template-columns:minmax(0,1fr)}dt{margin-top:.4rem}}` +
 	`@page{size:A4;margin:16mm 15mm}@media print{body{max-width:none;padding:0;font-size:10pt;color:#000;background:#fff}.wide{overflow:visible}h2,h3{break-after:avoid}.keep,tr,svg{break-inside:avoid}a{color:inherit}}` +
-	chart.Style
+	pictureStyle
 
 // say is a sentence of the page in its language, by its English words, as those of
 // pictures are.
 func (p *Report) say(english string, args ...any) string { return p.frame().Say(english, args...) }
 
-func (p *Report) frame() chart.Frame { return chart.Frame{Language: p.Language} }
+func (p *Report) frame() Frame { return Frame{Language: p.Language} }
 
 // lang is the language of the page: English where it has no words of another one.
 func (p *Report) lang() string { return p.frame().Spoken() }
@@ -54,7 +53,7 @@ func number(v *float64) string {
 		return "–"
 	}
 	if a := *v; a == float64(int64(a)) && a < 1e15 && a > -1e15 {
-		return chart.Number(a, 0)
+		return Number(a, 0)
 	}
 	return strconv.FormatFloat(*v, 'g', 6, 64)
 }
@@ -63,18 +62,18 @@ func share(v *float64) string {
 	if v == nil {
 		return "–"
 	}
-	return chart.Number(100**v, 1) + " %"
+	return Number(100**v, 1) + " %"
 }
 
 func whole(v *int) string {
 	if v == nil {
 		return "–"
 	}
-	return chart.Number(float64(*v), 0)
+	return Number(float64(*v), 0)
 }
 
 // option names a figure of a table.
-func option(n chart.Names, e api.SurveyEstimate) string {
+func option(n Names, e api.SurveyEstimate) string {
 	if text := n.Options[e.Option]; text != "" {
 		return text
 	}

@@ -1,9 +1,17 @@
-// Package report makes a printable page about a survey: how its sample was
-// designed and drawn, with the proof; who answered; and every figure with its
-// interval, a picture and what it is based on. It shows only what the caller may
-// read: figures from few households are left out as in the API, and seeds and
-// frames are for callers who may prove a draw. The page loads nothing: its
-// pictures and its style are in it, and it has no script.
+// Package report shows the figures of surveys, as pictures and on one printable page.
+//
+// A picture is an SVG of estimates with their intervals, the progress of strata, what
+// households say against what sensors measured, or the change between rounds. Data goes
+// in and a picture comes out; it reads no store and knows no caller, so callers leave
+// out what must not be shown. It can be read without seeing it (its description gives
+// every figure in words), on paper and on a dark screen, and colour is never the only
+// sign. It holds no script and loads nothing from elsewhere. Labels are escaped, cleaned
+// of characters that would hide or reverse other text, and broken into lines.
+//
+// The page says how the sample of a survey was designed and drawn, with the proof; who
+// answered; and every figure with its interval, a picture and what it is based on. It
+// shows only what the caller may read: figures from few households are left out as in
+// the API, and seeds and frames are for callers who may prove a draw.
 package report
 
 import (
@@ -22,7 +30,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/chart"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -53,7 +60,7 @@ type Proof struct {
 type Config struct {
 	Surveys   *survey.Service
 	Questions func(o *survey.Open, language string) []Question
-	Figures   func(ctx context.Context, o *survey.Open, question string, in Ask) (*api.SurveyStatistics, chart.Names, error)
+	Figures   func(ctx context.Context, o *survey.Open, question string, in Ask) (*api.SurveyStatistics, Names, error)
 	Proof     func(ctx context.Context, design, draw string) (Proof, error) // draw is "" where none was made
 	Now       func() time.Time                                              // time.Now by default
 
@@ -122,7 +129,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	h := w.Header()
-	web.ForPage(h, r, "style-src "+chart.Source(style))
+	web.ForPage(h, r, "style-src "+Source(style))
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = w.Write(web.Packed(h, r, p.write())) // the client may be gone
@@ -163,7 +170,7 @@ type Section struct {
 type Item struct {
 	Name, Label, About string
 	Figures            *api.SurveyStatistics
-	Names              chart.Names
+	Names              Names
 	Picture            []byte
 	Why                string
 }
@@ -259,7 +266,7 @@ func (s *Service) progress(ctx context.Context, p *Report) error {
 	if err != nil {
 		return err
 	}
-	picture := chart.Progress{Frame: chart.Frame{ID: "strata", Title: p.say("Answers by stratum"), About: p.say("Round %d", p.Round), Width: width, Inline: true, Language: p.Language}}
+	picture := Progress{Frame: Frame{ID: "strata", Title: p.say("Answers by stratum"), About: p.say("Round %d", p.Round), Width: width, Inline: true, Language: p.Language}}
 	for i := range p.Strata {
 		t, ok := of.ByStratum[p.Strata[i].Name]
 		if !ok {
@@ -270,7 +277,7 @@ func (s *Service) progress(ctx context.Context, p *Report) error {
 		if target == 0 {
 			target = t.Drawn
 		}
-		picture.Parts = append(picture.Parts, chart.Part{Label: p.Strata[i].Name, Target: int(target), Answered: int(t.Completed), Known: int(t.Verified)})
+		picture.Parts = append(picture.Parts, Part{Label: p.Strata[i].Name, Target: int(target), Answered: int(t.Completed), Known: int(t.Verified)})
 	}
 	if len(picture.Parts) > 0 {
 		p.Progress = picture.SVG()
@@ -293,8 +300,8 @@ func (s *Service) figures(ctx context.Context, p *Report, questions []Question, 
 		f := fault.As(err)
 		switch {
 		case err == nil:
-			item.Figures, item.Names, item.About = figures, names, chart.About(figures, names)
-			item.Picture = chart.Statistics(figures, names, chart.Frame{ID: fmt.Sprintf("q%d", i+1), Width: width, Inline: true})
+			item.Figures, item.Names, item.About = figures, names, About(figures, names)
+			item.Picture = Statistics(figures, names, Frame{ID: fmt.Sprintf("q%d", i+1), Width: width, Inline: true})
 			p.Counted, p.Basis = &figures.Counted, figures.Basis
 		case in.Job != "" && fault.CodeOf(err) == "STATISTICS_NOT_FOUND":
 			item.Why = "The job made no figure: too few households answered the question, or a response that counted was taken out since."

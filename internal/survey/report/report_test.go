@@ -19,7 +19,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/chart"
 	"github.com/hearth-dmrv/hearth/internal/survey/report"
 	"github.com/hearth-dmrv/hearth/internal/survey/statistics"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
@@ -58,7 +57,7 @@ func newLarge(t *testing.T, large bool) (*surveytest.Env, *job.Service) {
 			}
 			return out
 		},
-		Figures: func(ctx context.Context, o *survey.Open, question string, in report.Ask) (*api.SurveyStatistics, chart.Names, error) {
+		Figures: func(ctx context.Context, o *survey.Open, question string, in report.Ask) (*api.SurveyStatistics, report.Names, error) {
 			q := statistics.Query{Question: question, Round: in.Round, Verified: in.Verified}
 			names := statistics.Named(o, &api.SurveyStatistics{Question: question}, in.Language)
 			if in.Job != "" {
@@ -188,7 +187,7 @@ func TestReport(t *testing.T) {
 	}
 	policy := w.Header().Get("Content-Security-Policy")
 	style := regexp.MustCompile(`(?s)<style>(.*?)</style>`).FindStringSubmatch(w.Body.String())
-	if len(style) != 2 || !strings.Contains(policy, "default-src 'none'; style-src "+chart.Source(style[1])+";") || strings.Contains(policy, "unsafe") || w.Header().Get("Cache-Control") != "no-store" {
+	if len(style) != 2 || !strings.Contains(policy, "default-src 'none'; style-src "+report.Source(style[1])+";") || strings.Contains(policy, "unsafe") || w.Header().Get("Cache-Control") != "no-store" {
 		t.Errorf("policy %s", policy)
 	}
 	if _, text := elements(t, v.Send(t, "ws owner", "GET /v1/surveys/s/report?questions=home/fuel&verified=true", "").Body.String()); strings.Contains(text, "Nobody was asked") || !strings.Contains(text, "Only verified") {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
-	"github.com/hearth-dmrv/hearth/internal/survey/chart"
 	"github.com/hearth-dmrv/hearth/internal/survey/estimate"
+	"github.com/hearth-dmrv/hearth/internal/survey/report"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -17,7 +17,7 @@ func (s *Service) Routes(a *web.API) {
 		Summary: "List the questions of a survey that have figures", Scope: "analytics:read", Tag: "surveys", Codes: []string{"SURVEY_NOT_FOUND"},
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/statistics", s.serve, web.Doc{
-		Summary: "Read what a survey says about its population, with its uncertainty", Scope: "analytics:read", Tag: "surveys", Produces: chart.Media, Later: job.Job{}, Refusal: estimate.Joins{},
+		Summary: "Read what a survey says about its population, with its uncertainty", Scope: "analytics:read", Tag: "surveys", Produces: report.Media, Later: job.Job{}, Refusal: estimate.Joins{},
 		Codes: []string{
 			"SURVEY_NOT_FOUND", "ROUND_NOT_FOUND", "INVALID_PARAMETER", "STATISTICS_NOT_FOUND", "STATISTICS_TOO_LARGE", "ANSWERS_PENDING", "UNITS_MIXED", "NO_ANSWERS", "SAMPLE_EMPTY",
 			"CELL_EMPTY", "CELL_TOO_SMALL", "POPULATION_UNKNOWN", "POPULATION_TOO_SMALL", "RATIO_OF_NOTHING", "TOTALS_INVALID", "WEIGHTS_DO_NOT_FIT",
@@ -35,7 +35,7 @@ func (s *Service) Routes(a *web.API) {
 type figuresIn struct {
 	Survey string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
 	Query
-	chart.Rendering
+	report.Rendering
 	Job string `query:"job" doc:"The figures that this job made, as they were then; allows no other parameter."`
 }
 

@@ -8,23 +8,23 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/answer"
-	"github.com/hearth-dmrv/hearth/internal/survey/chart"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/report"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // drawn answers with figures as a picture.
-func (s *Service) drawn(ctx context.Context, figures *Statistics, f *chart.Rendering) (web.Reply[*Statistics], error) {
+func (s *Service) drawn(ctx context.Context, figures *Statistics, f *report.Rendering) (web.Reply[*Statistics], error) {
 	o, err := s.surveys.Open(ctx, figures.SurveyID)
 	if err != nil {
 		return web.Reply[*Statistics]{}, err
 	}
-	svg := chart.Statistics(figures, Named(o, figures, f.Language), chart.Frame{Width: f.Width})
-	return chart.Reply[*Statistics](svg), nil
+	svg := report.Statistics(figures, Named(o, figures, f.Language), report.Frame{Width: f.Width})
+	return report.Reply[*Statistics](svg), nil
 }
 
 // Named returns the template's names for the codes in figures.
-func Named(o *survey.Open, figures *Statistics, language string) chart.Names {
+func Named(o *survey.Open, figures *Statistics, language string) report.Names {
 	usual := o.Form.Template().Language()
 	columns := o.Form.Columns()
 	find := func(name string) *form.Column {
@@ -35,7 +35,7 @@ func Named(o *survey.Open, figures *Statistics, language string) chart.Names {
 		return &columns[i]
 	}
 	options := func(c *form.Column) map[string]string {
-		in := chart.Frame{Language: language}
+		in := report.Frame{Language: language}
 		out := map[string]string{"true": in.Say("Yes"), "false": in.Say("No"), answer.Other: in.Say("Other")}
 		for _, one := range c.Options {
 			out[one.Value] = one.Label.In(language, usual)
@@ -43,7 +43,7 @@ func Named(o *survey.Open, figures *Statistics, language string) chart.Names {
 		return out
 	}
 	of := find(figures.Question)
-	return chart.Names{
+	return report.Names{
 		Language: language,
 		Question: of.Label.In(language, usual), Per: find(figures.Per).Label.In(language, usual), Unit: of.Unit,
 		Options: options(of), Values: options(find(figures.By)),

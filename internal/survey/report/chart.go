@@ -1,14 +1,4 @@
-// Package chart draws figures as SVG: estimates with their intervals, the
-// progress of strata, what households say against what sensors measured, and
-// the change between rounds. Data goes in and a picture comes out; nothing here
-// reads a store or knows a caller, so callers leave out what must not be shown.
-//
-// A picture can be read without seeing it (its description gives every figure
-// in words), on paper and on a dark screen, and colour is never the only sign.
-// It holds no script and loads nothing from elsewhere. Labels are escaped,
-// cleaned of characters that would hide or reverse other text, and broken into
-// lines.
-package chart
+package report
 
 import (
 	"crypto/sha256"
@@ -20,20 +10,20 @@ import (
 	"strings"
 )
 
-// MediaType is the media type of the pictures.
-const MediaType = "image/svg+xml"
+// mediaType is the media type of the pictures.
+const mediaType = "image/svg+xml"
 
 // Widths of a picture in units of CSS pixels.
 const (
-	MinWidth     = 300
-	DefaultWidth = 640
-	MaxWidth     = 1400
+	minWidth     = 300
+	defaultWidth = 640
+	maxWidth     = 1400
 )
 
-// Style is the style that a page needs to show pictures of Frame.Inline. Other
+// pictureStyle is the style that a page needs to show pictures of Frame.Inline. Other
 // pictures contain it. Colours are plain, because programs that read a saved
 // picture do not know variables.
-const Style = `.hc{color:#1b1f24;font-family:system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;font-size:13px;color-scheme:light dark}` +
+const pictureStyle = `.hc{color:#1b1f24;font-family:system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;font-size:13px;color-scheme:light dark}` +
 	`.hc text{fill:currentColor;font-variant-numeric:tabular-nums}.hc .h{font-size:15px;font-weight:600}.hc .s{font-size:12px;opacity:.72}.hc .v{font-weight:600}` +
 	`.hc .g{stroke:currentColor;stroke-opacity:.16}.hc .z{stroke:currentColor;stroke-opacity:.7;stroke-dasharray:4 3}.hc .w{stroke:currentColor;stroke-width:1.6;fill:none}` +
 	`.hc .b{fill:#8fc1a5;stroke:#1f6b45}.hc .f{fill:#1f6b45;stroke:#1f6b45}.hc .o{fill:none;stroke:#1f6b45;stroke-width:1.8}.hc .t{fill:none;stroke:currentColor;stroke-opacity:.45}` +
@@ -43,7 +33,7 @@ const Style = `.hc{color:#1b1f24;font-family:system-ui,-apple-system,"Segoe UI",
 
 // Policy allows a browser that opens a picture as a page only its style.
 func Policy() string {
-	return "default-src 'none'; style-src " + Source(Style) + "; frame-ancestors 'none'"
+	return "default-src 'none'; style-src " + Source(pictureStyle) + "; frame-ancestors 'none'"
 }
 
 // Source names an inline style in a content security policy.
@@ -82,12 +72,12 @@ type canvas struct {
 
 func newCanvas(f Frame) *canvas {
 	if f.Width == 0 {
-		f.Width = DefaultWidth
+		f.Width = defaultWidth
 	}
 	if f.ID == "" {
 		f.ID = "c"
 	}
-	c := &canvas{frame: f, width: float64(min(max(f.Width, MinWidth), MaxWidth)), y: pad}
+	c := &canvas{frame: f, width: float64(min(max(f.Width, minWidth), maxWidth)), y: pad}
 	c.lines(f.Title, "h", 15)
 	c.lines(f.About, "s", 12)
 	return c
@@ -166,7 +156,7 @@ func (c *canvas) finish(desc string) []byte {
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" class="hc"%s role="img" aria-labelledby="%s-t %s-d" viewBox="0 0 %s %s" width="%s" height="%s">`+"\n", c.frame.lang(), id, id, w, h, w, h)
 	fmt.Fprintf(&out, "<title id=\"%s-t\">%s</title>\n<desc id=\"%s-d\">%s</desc>\n", id, escape(clean(c.frame.Title)), id, escape(clean(desc)))
 	if !c.frame.Inline {
-		out.WriteString("<style>" + Style + "</style>\n")
+		out.WriteString("<style>" + pictureStyle + "</style>\n")
 	}
 	out.WriteString(c.b.String() + "</svg>\n")
 	return []byte(out.String())

@@ -1,4 +1,4 @@
-package chart
+package report
 
 import (
 	"strings"
@@ -119,7 +119,7 @@ func About(s *api.SurveyStatistics, n Names) string {
 	method := ""
 	for _, e := range s.Estimates {
 		if e.Method != "" {
-			method = " (" + tell(Method(e.Method)) + ")"
+			method = " (" + tell(methodOf(e.Method)) + ")"
 		}
 	}
 	if method != "" || s.NoInterval == "" {
@@ -132,8 +132,8 @@ func About(s *api.SurveyStatistics, n Names) string {
 	return tell("%s · round %d · %s of %s households answered", text, s.Round, Number(float64(s.Counted.Answered), 0), Number(float64(s.Counted.Sample), 0))
 }
 
-// Method is the name of the method for an interval.
-func Method(code string) string {
+// methodOf is the name of the method for an interval.
+func methodOf(code string) string {
 	names := map[string]string{"wilson": "Wilson", "kornGraubard": "Korn–Graubard", "logit": "logit", "wald": "Wald", "t": "t", "woodruff": "Woodruff", "exact": "exact"}
 	return named(names, code)
 }

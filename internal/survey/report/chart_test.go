@@ -1,4 +1,4 @@
-package chart_test
+package report_test
 
 import (
 	"encoding/xml"
@@ -12,7 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/chart"
+	"github.com/hearth-dmrv/hearth/internal/survey/report"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -25,10 +25,10 @@ const long = "Wood that is gathered in the communal forest behind the school, or
 
 // pictures are one of each kind, by the names of their golden files.
 func pictures() map[string][]byte {
-	shares := chart.Estimates{
-		Frame: chart.Frame{Title: "What do you cook with most?", About: "Share of households, Wilson interval, 95 %", Notes: []string{"Households that said nothing are made up for by the others."}},
-		Unit:  chart.Unit{Percent: true}, Confidence: .95,
-		Rows: []chart.Row{
+	shares := report.Estimates{
+		Frame: report.Frame{Title: "What do you cook with most?", About: "Share of households, Wilson interval, 95 %", Notes: []string{"Households that said nothing are made up for by the others."}},
+		Unit:  report.Unit{Percent: true}, Confidence: .95,
+		Rows: []report.Row{
 			{Label: "Gas", Value: num(.623), Low: num(.551), High: num(.6904), N: whole(1234)},
 			{Label: long, Value: num(.25), Low: num(.2), High: num(.3), N: whole(1234)},
 			{Label: "Other", Value: num(0), Low: num(0), High: num(.004), N: whole(1234)},
@@ -37,24 +37,24 @@ func pictures() map[string][]byte {
 	}
 	narrow := shares
 	narrow.Width, narrow.Inline, narrow.ID = 320, true, "q7"
-	points := []chart.Point{{2, 1.5}, {3, 3}, {1, 2}, {4, 2.5}, {2.5, 2.4}, {5, 4.1}, {0, .4}}
-	agree := chart.Agreement{
-		Frame: chart.Frame{Title: "Hours a day on the new stove", About: "Said in the interview against the sensor"}, Unit: chart.Unit{Name: "h"},
+	points := []report.Point{{2, 1.5}, {3, 3}, {1, 2}, {4, 2.5}, {2.5, 2.4}, {5, 4.1}, {0, .4}}
+	agree := report.Agreement{
+		Frame: report.Frame{Title: "Hours a day on the new stove", About: "Said in the interview against the sensor"}, Unit: report.Unit{Name: "h"},
 		Said: "Interview", Measured: "Sensor", Points: points, Bias: num(.23), Low: num(-1.2), High: num(1.66),
 	}
 	return map[string][]byte{
 		"shares": shares.SVG(), "narrow": narrow.SVG(),
-		"means": chart.Estimates{
-			Frame: chart.Frame{Title: "Fuel in a week", About: "Mean, 90 %"}, Unit: chart.Unit{Name: "kg"}, Confidence: .9,
-			Rows: []chart.Row{{Label: "rural", Value: num(12.345), Low: num(11.1), High: num(13.59), N: whole(80)}, {Label: "urban", Value: num(7.2), N: whole(40)}},
+		"means": report.Estimates{
+			Frame: report.Frame{Title: "Fuel in a week", About: "Mean, 90 %"}, Unit: report.Unit{Name: "kg"}, Confidence: .9,
+			Rows: []report.Row{{Label: "rural", Value: num(12.345), Low: num(11.1), High: num(13.59), N: whole(80)}, {Label: "urban", Value: num(7.2), N: whole(40)}},
 		}.SVG(),
-		"change": chart.Change{
-			Frame: chart.Frame{Title: "Fuel in a week", About: "Round 2 less round 1"}, Unit: chart.Unit{Name: "kg"}, Confidence: .95,
-			Rows: []chart.Row{{Label: "all", Value: num(-1.25), Low: num(-2), High: num(-.5)}, {Label: "rural", Value: num(.4), Low: num(-.3), High: num(1.1)}},
+		"change": report.Change{
+			Frame: report.Frame{Title: "Fuel in a week", About: "Round 2 less round 1"}, Unit: report.Unit{Name: "kg"}, Confidence: .95,
+			Rows: []report.Row{{Label: "all", Value: num(-1.25), Low: num(-2), High: num(-.5)}, {Label: "rural", Value: num(.4), Low: num(-.3), High: num(1.1)}},
 		}.SVG(),
-		"strata": chart.Progress{
-			Frame: chart.Frame{Title: "Strata", About: "Round 1"},
-			Parts: []chart.Part{{"Kitui", 40, 34, 20}, {"Machakos", 30, 33, 30}, {"Makueni", 0, 4, 0}},
+		"strata": report.Progress{
+			Frame: report.Frame{Title: "Strata", About: "Round 1"},
+			Parts: []report.Part{{"Kitui", 40, 34, 20}, {"Machakos", 30, 33, 30}, {"Makueni", 0, 4, 0}},
 		}.SVG(),
 		"scatter": agree.Scatter(), "blandaltman": agree.BlandAltman(),
 	}
@@ -144,13 +144,13 @@ const hostile = "</text><script>alert(1)</script>\" onload='x' & \u202Eevil\x00\
 
 func TestHostileLabels(t *testing.T) {
 	t.Parallel()
-	f := chart.Frame{ID: hostile, Title: hostile, About: hostile, Notes: []string{hostile}}
+	f := report.Frame{ID: hostile, Title: hostile, About: hostile, Notes: []string{hostile}}
 	all := map[string][]byte{
-		"rows":   chart.Estimates{Frame: f, Unit: chart.Unit{Name: hostile}, Rows: []chart.Row{{Label: hostile, Value: num(1)}}}.SVG(),
-		"change": chart.Change{Frame: f, Unit: chart.Unit{Name: hostile}, Rows: []chart.Row{{Label: hostile, Value: num(1), Low: num(0), High: num(2)}}}.SVG(),
-		"parts":  chart.Progress{Frame: f, Parts: []chart.Part{{Label: hostile, Target: 1}}}.SVG(),
-		"points": chart.Agreement{Frame: f, Unit: chart.Unit{Name: hostile}, Said: hostile, Measured: hostile, Points: []chart.Point{{1, 2}}}.Scatter(),
-		"bounds": chart.Agreement{Frame: f, Said: hostile, Measured: hostile, Bias: num(1)}.BlandAltman(),
+		"rows":   report.Estimates{Frame: f, Unit: report.Unit{Name: hostile}, Rows: []report.Row{{Label: hostile, Value: num(1)}}}.SVG(),
+		"change": report.Change{Frame: f, Unit: report.Unit{Name: hostile}, Rows: []report.Row{{Label: hostile, Value: num(1), Low: num(0), High: num(2)}}}.SVG(),
+		"parts":  report.Progress{Frame: f, Parts: []report.Part{{Label: hostile, Target: 1}}}.SVG(),
+		"points": report.Agreement{Frame: f, Unit: report.Unit{Name: hostile}, Said: hostile, Measured: hostile, Points: []report.Point{{1, 2}}}.Scatter(),
+		"bounds": report.Agreement{Frame: f, Said: hostile, Measured: hostile, Bias: num(1)}.BlandAltman(),
 	}
 	for name, svg := range all {
 		names, text, _ := parse(t, svg)
@@ -176,8 +176,8 @@ func TestStrangeNumbers(t *testing.T) {
 		{nil, num(1), num(2)},
 		{num(1e18), num(1e17), num(1e19)},
 	} {
-		rows := []chart.Row{{Label: "x", Value: values[0], Low: values[1], High: values[2]}}
-		for _, svg := range [][]byte{chart.Estimates{Rows: rows}.SVG(), chart.Change{Rows: rows}.SVG(), chart.Estimates{Unit: chart.Unit{Percent: true}, Rows: rows}.SVG()} {
+		rows := []report.Row{{Label: "x", Value: values[0], Low: values[1], High: values[2]}}
+		for _, svg := range [][]byte{report.Estimates{Rows: rows}.SVG(), report.Change{Rows: rows}.SVG(), report.Estimates{Unit: report.Unit{Percent: true}, Rows: rows}.SVG()} {
 			parse(t, svg)
 			if strings.Contains(string(svg), "NaN") || strings.Contains(string(svg), "Inf") {
 				t.Errorf("%v: %s", values, svg)
@@ -187,28 +187,28 @@ func TestStrangeNumbers(t *testing.T) {
 			t.Error("the rows of the caller were changed")
 		}
 	}
-	parse(t, chart.Estimates{}.SVG())
-	parse(t, chart.Progress{}.SVG())
-	parse(t, chart.Agreement{}.Scatter())
-	parse(t, chart.Agreement{Points: []chart.Point{{nan, 1}, {1, inf}}}.BlandAltman())
+	parse(t, report.Estimates{}.SVG())
+	parse(t, report.Progress{}.SVG())
+	parse(t, report.Agreement{}.Scatter())
+	parse(t, report.Agreement{Points: []report.Point{{nan, 1}, {1, inf}}}.BlandAltman())
 }
 
 // TestBounded has many rows and points give a picture of a bounded size that says
 // what is left out.
 func TestBounded(t *testing.T) {
 	t.Parallel()
-	rows, points := make([]chart.Row, 500), make([]chart.Point, 100_000)
+	rows, points := make([]report.Row, 500), make([]report.Point, 100_000)
 	for i := range rows {
-		rows[i] = chart.Row{Label: strings.Repeat("longer ", 5000), Value: num(float64(i))}
+		rows[i] = report.Row{Label: strings.Repeat("longer ", 5000), Value: num(float64(i))}
 	}
-	svg := chart.Estimates{Rows: rows[:70]}.SVG()
+	svg := report.Estimates{Rows: rows[:70]}.SVG()
 	if names, text, _ := parse(t, svg); names["circle"] != 60 || !strings.Contains(text["desc"], "10 more are not shown.") || strings.Count(string(svg), "\n") > 1000 {
 		t.Errorf("%v, %d bytes", names, len(svg))
 	}
 	for i := range points {
-		points[i] = chart.Point{Said: float64(i % 7), Measured: float64(i % 5)}
+		points[i] = report.Point{Said: float64(i % 7), Measured: float64(i % 5)}
 	}
-	if names, text, _ := parse(t, chart.Agreement{Points: points}.Scatter()); names["circle"] != 2000 || !strings.Contains(text["desc"], "2,000 of 100,000 households are drawn.") {
+	if names, text, _ := parse(t, report.Agreement{Points: points}.Scatter()); names["circle"] != 2000 || !strings.Contains(text["desc"], "2,000 of 100,000 households are drawn.") {
 		t.Errorf("%v", names)
 	}
 }
@@ -222,7 +222,7 @@ func TestNumber(t *testing.T) {
 	}{
 		{1234567.891, 2, "1,234,567.89"}, {-1234, 0, "−1,234"}, {999.95, 1, "1,000.0"}, {-.0001, 2, "0.00"}, {0, 0, "0"}, {100, 0, "100"},
 	} {
-		if got := chart.Number(tt.v, tt.digits); got != tt.want {
+		if got := report.Number(tt.v, tt.digits); got != tt.want {
 			t.Errorf("Number(%v, %d) = %q, want %q", tt.v, tt.digits, got, tt.want)
 		}
 	}
@@ -230,14 +230,14 @@ func TestNumber(t *testing.T) {
 
 func TestWrap(t *testing.T) {
 	t.Parallel()
-	got := chart.Wrap(long, 300, 13, 4)
+	got := report.Wrap(long, 300, 13, 4)
 	if len(got) < 3 || strings.Join(got, " ") != long {
 		t.Errorf("Wrap = %q", got)
 	}
-	if got := chart.Wrap(strings.Repeat("x", 100)+" end", 100, 13, 3); len(got) != 3 || !strings.HasSuffix(got[2], "…") {
+	if got := report.Wrap(strings.Repeat("x", 100)+" end", 100, 13, 3); len(got) != 3 || !strings.HasSuffix(got[2], "…") {
 		t.Errorf("a long word: %q", got)
 	}
-	if got := chart.Wrap(" \t\n", 100, 13, 3); len(got) != 0 {
+	if got := report.Wrap(" \t\n", 100, 13, 3); len(got) != 0 {
 		t.Errorf("nothing: %q", got)
 	}
 }
@@ -246,8 +246,8 @@ func TestWrap(t *testing.T) {
 func TestPolicy(t *testing.T) {
 	t.Parallel()
 	_, text, _ := parse(t, pictures()["shares"])
-	if !strings.Contains(chart.Policy(), chart.Source(text["style"])) {
-		t.Errorf("the policy %s has not the hash of %s", chart.Policy(), text["style"])
+	if !strings.Contains(report.Policy(), report.Source(text["style"])) {
+		t.Errorf("the policy %s has not the hash of %s", report.Policy(), text["style"])
 	}
 	if names, _, _ := parse(t, pictures()["narrow"]); names["style"] != 0 {
 		t.Error("an inline picture has a style of its own")

@@ -1,4 +1,4 @@
-package chart
+package report
 
 // Part is the progress of a stratum.
 type Part struct {

@@ -1,4 +1,4 @@
-package chart_test
+package report_test
 
 import (
 	"os"
@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/hearth-dmrv/hearth/api"
-	"github.com/hearth-dmrv/hearth/internal/survey/chart"
+	"github.com/hearth-dmrv/hearth/internal/survey/report"
 )
 
-func statistics() *api.SurveyStatistics {
+func byGroup() *api.SurveyStatistics {
 	return &api.SurveyStatistics{
 		Question: "home/kind", Round: 2, Statistic: "proportion", Confidence: .9, Tail: "two", Adjust: "none", By: "stratum",
 		Counted: api.SurveyCounted{Sample: 60, Answered: 52}, Remarks: []string{"The draw was made elsewhere and was not verified here."},
@@ -23,14 +23,14 @@ func statistics() *api.SurveyStatistics {
 	}
 }
 
-var names = chart.Names{Question: "What do you cook with?", Options: map[string]string{"wood": "Firewood", "gas": "Gas"}, Values: map[string]string{"a": "Upper valley"}}
+var labels = report.Names{Question: "What do you cook with?", Options: map[string]string{"wood": "Firewood", "gas": "Gas"}, Values: map[string]string{"a": "Upper valley"}}
 
 func TestStatistics(t *testing.T) {
 	t.Parallel()
-	s := statistics()
+	s := byGroup()
 	changed := *s
 	changed.Differences = []api.SurveyDifference{{Option: "wood", Value: "round:2", Less: "round:1", Estimate: num(.05), Low: num(.01), High: num(.09)}}
-	for name, got := range map[string][]byte{"groups": chart.Statistics(s, names, chart.Frame{}), "rounds": chart.Statistics(&changed, names, chart.Frame{})} {
+	for name, got := range map[string][]byte{"groups": report.Statistics(s, labels, report.Frame{}), "rounds": report.Statistics(&changed, labels, report.Frame{})} {
 		file := filepath.Join("testdata", name+".svg")
 		if *update {
 			if err := os.WriteFile(file, got, 0o644); err != nil {
@@ -41,7 +41,7 @@ func TestStatistics(t *testing.T) {
 			t.Errorf("%s differs (%v); look at it and run with -update:\n%s", file, err, got)
 		}
 	}
-	_, text, _ := parse(t, chart.Statistics(s, names, chart.Frame{}))
+	_, text, _ := parse(t, report.Statistics(s, labels, report.Frame{}))
 	for _, want := range []string{
 		"Share of households · 90 % intervals (Wilson) · round 2 · 52 of 60 households answered.", "Firewood · all households: 70.0 %, 90 % interval 60.0 % to 78.0 %, from 52 households.",
 		"Firewood · Upper valley: 90.0 %", "Firewood · b: not shown", "not verified here.",
@@ -50,7 +50,7 @@ func TestStatistics(t *testing.T) {
 			t.Errorf("the description lacks %q: %s", want, text["desc"])
 		}
 	}
-	if _, text, _ := parse(t, chart.Statistics(&changed, names, chart.Frame{})); !strings.Contains(text["desc"], "Firewood · round 2 less round 1: +5.0 points, 90 % interval +1.0 points to +9.0 points.") {
+	if _, text, _ := parse(t, report.Statistics(&changed, labels, report.Frame{})); !strings.Contains(text["desc"], "Firewood · round 2 less round 1: +5.0 points, 90 % interval +1.0 points to +9.0 points.") {
 		t.Errorf("a change: %s", text["desc"])
 	}
 }
@@ -66,7 +66,7 @@ func TestAbout(t *testing.T) {
 		{api.SurveyStatistics{Statistic: "ratio", Per: "home/size", NoInterval: "By hand."}, "Ratio, per home/size · round 0"},
 		{api.SurveyStatistics{Statistic: "total", Adjust: "raking", Confidence: .9}, "Total, weights fitted to known totals (raking)"},
 	} {
-		if got := chart.About(&tt.s, chart.Names{}); !strings.HasPrefix(got, tt.want) {
+		if got := report.About(&tt.s, report.Names{}); !strings.HasPrefix(got, tt.want) {
 			t.Errorf("About = %q, want %q", got, tt.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package chart
+package report
 
 import (
 	"math"

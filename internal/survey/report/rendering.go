@@ -1,4 +1,4 @@
-package chart
+package report
 
 import (
 	"strings"
@@ -19,13 +19,13 @@ type Rendering struct {
 
 // Media lists the media types of routes that answer with figures or a picture
 // of them.
-const Media = "application/json, " + MediaType
+const Media = "application/json, " + mediaType
 
 // Picture reports whether a picture is wanted. The fault is INVALID_PARAMETER.
 func (f *Rendering) Picture() (bool, error) {
 	var c fault.Checks
 	check.OneOf(&c, "query/format", f.Format, "json", "svg")
-	if f.Width != 0 && (f.Width < MinWidth || f.Width > MaxWidth) {
+	if f.Width != 0 && (f.Width < minWidth || f.Width > maxWidth) {
 		c.Add("query/width", "out_of_range", "The value must be from 300 to 1400.")
 	}
 	check.Short(&c, "query/language", f.Language, 40)
@@ -33,12 +33,12 @@ func (f *Rendering) Picture() (bool, error) {
 		f.Language = "sw"
 	}
 	if f.Format == "" {
-		f.Format = web.Preferred(f.Accept, "json", map[string]string{"json": "application/json", "svg": MediaType})
+		f.Format = web.Preferred(f.Accept, "json", map[string]string{"json": "application/json", "svg": mediaType})
 	}
 	return f.Format == "svg", c.Err("INVALID_PARAMETER", "A parameter is not valid.")
 }
 
 // Reply answers a route that has figures of type T with a picture of them.
 func Reply[T any](svg []byte) web.Reply[T] {
-	return web.Reply[T]{Raw: svg, Media: MediaType, Policy: Policy()}
+	return web.Reply[T]{Raw: svg, Media: mediaType, Policy: Policy()}
 }
