@@ -18,23 +18,23 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/interview"
 	"github.com/hearth-dmrv/hearth/internal/survey/openrosa"
-	"github.com/hearth-dmrv/hearth/internal/survey/proposal"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // proposalsOf makes what keeps what interviews ask of twins.
-func proposalsOf(a *App, s *surveys) *proposal.Service {
-	return proposal.New(proposal.Config{DB: a.DB, Surveys: s.surveys, Vault: s.vault, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Twins: asked{a}})
+func proposalsOf(a *App, s *surveys) *interview.Proposals {
+	return interview.NewProposals(interview.ProposalsConfig{DB: a.DB, Surveys: s.surveys, Vault: s.vault, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Twins: asked{a}})
 }
 
 // asked does to twins what interviews ask, for proposals. Area A is made after area B.
 type asked struct{ a *App }
 
-var _ proposal.Twins = asked{}
+var _ interview.Twins = asked{}
 
 // twinOf is a record as proposals and lists see it.
-func twinOf(body []byte) (*proposal.Twin, error) {
+func twinOf(body []byte) (*interview.Twin, error) {
 	var e struct {
 		Revision   int64                     `json:"revision"`
 		Properties map[string]jsontext.Value `json:"properties"`
@@ -43,7 +43,7 @@ func twinOf(body []byte) (*proposal.Twin, error) {
 	if err := json.Unmarshal(body, &e); err != nil {
 		return nil, fmt.Errorf("read twin: %w", err)
 	}
-	out := &proposal.Twin{Revision: e.Revision, Values: e.Properties}
+	out := &interview.Twin{Revision: e.Revision, Values: e.Properties}
 	if out.Values == nil {
 		out.Values = map[string]jsontext.Value{}
 	}
@@ -56,7 +56,7 @@ func twinOf(body []byte) (*proposal.Twin, error) {
 // seen is a record of a twin, its newest or an earlier one, as the caller may see it.
 // Who controls the twin now decides, and every personal name is withheld, whether this
 // record has it or not: another revision may.
-func (t asked) seen(ctx context.Context, q db.Querier, r *entity.Row, body []byte) (*proposal.Twin, error) {
+func (t asked) seen(ctx context.Context, q db.Querier, r *entity.Row, body []byte) (*interview.Twin, error) {
 	hidden, err := t.a.twins.entities.See(ctx).Hidden(ctx, q, r.Protocol, r.Body)
 	if err != nil {
 		return nil, err
@@ -75,8 +75,8 @@ func (t asked) seen(ctx context.Context, q db.Querier, r *entity.Row, body []byt
 	return out, nil
 }
 
-// Find implements proposal.Twins.
-func (t asked) Find(ctx context.Context, q db.Querier, did string) (*proposal.Twin, error) {
+// Find implements interview.Twins.
+func (t asked) Find(ctx context.Context, q db.Querier, did string) (*interview.Twin, error) {
 	r, err := t.a.twins.entities.Find(ctx, q, did)
 	if fault.KindOf(err) == fault.NotFound {
 		return nil, nil
@@ -86,8 +86,8 @@ func (t asked) Find(ctx context.Context, q db.Querier, did string) (*proposal.Tw
 	return t.seen(ctx, q, r, r.Body)
 }
 
-// At implements proposal.Twins.
-func (t asked) At(ctx context.Context, q db.Querier, did string, revision int64) (*proposal.Twin, error) {
+// At implements interview.Twins.
+func (t asked) At(ctx context.Context, q db.Querier, did string, revision int64) (*interview.Twin, error) {
 	r, err := t.a.twins.entities.Find(ctx, q, did)
 	if err != nil {
 		return nil, err
@@ -101,13 +101,13 @@ func (t asked) At(ctx context.Context, q db.Querier, did string, revision int64)
 	return t.seen(ctx, q, r, body)
 }
 
-// Personal implements proposal.Twins.
+// Personal implements interview.Twins.
 func (t asked) Personal(ctx context.Context, id string) ([]string, error) {
 	return t.a.twins.protocols.Personal(ctx, t.a.DB, web.CallerFrom(ctx).Workspace, id)
 }
 
 // parts are the properties and the name that a change is made of.
-func parts(c proposal.Change) (properties, metadata jsontext.Value, err error) {
+func parts(c interview.TwinChange) (properties, metadata jsontext.Value, err error) {
 	values := map[string]jsontext.Value{}
 	for name, v := range c.Values {
 		if name == form.LabelName {
@@ -120,9 +120,9 @@ func parts(c proposal.Change) (properties, metadata jsontext.Value, err error) {
 	return properties, metadata, err
 }
 
-// Create implements proposal.Twins. The twin belongs to the project of the survey, held
+// Create implements interview.Twins. The twin belongs to the project of the survey, held
 // here or not: the lists of the survey have no others.
-func (t asked) Create(ctx context.Context, c proposal.Change) (func(tx *db.Tx) (int64, error), error) {
+func (t asked) Create(ctx context.Context, c interview.TwinChange) (func(tx *db.Tx) (int64, error), error) {
 	properties, metadata, err := parts(c)
 	if err != nil {
 		return nil, err
@@ -142,8 +142,8 @@ func (t asked) Create(ctx context.Context, c proposal.Change) (func(tx *db.Tx) (
 	}, nil
 }
 
-// Change implements proposal.Twins.
-func (t asked) Change(ctx context.Context, tx *db.Tx, c proposal.Change) (int64, error) {
+// Change implements interview.Twins.
+func (t asked) Change(ctx context.Context, tx *db.Tx, c interview.TwinChange) (int64, error) {
 	properties, metadata, err := parts(c)
 	if err != nil {
 		return 0, err

@@ -27,7 +27,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/kpt"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/openrosa"
-	"github.com/hearth-dmrv/hearth/internal/survey/proposal"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality"
 	"github.com/hearth-dmrv/hearth/internal/survey/report"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
@@ -49,7 +48,7 @@ type surveys struct {
 	drafts     *interview.Drafts
 	interviews *interview.Service
 	collect    *openrosa.Service
-	proposals  *proposal.Service
+	proposals  *interview.Proposals
 	verify     *verify.Service
 	rules      *quality.Rulebook
 	quality    *quality.Service

@@ -12,6 +12,18 @@
 // with the key of the household, as answers are, and is removed when the
 // interview is sent, when the household is erased, or 30 days after it was last
 // saved. Its content is not checked before it is sent.
+//
+// A proposal (Proposals) is what an interview asks of a twin: to make one, or to
+// change one. Collectors do not change twins. What the answers of a form with an
+// entity propose is stored with the response, in its transaction, and waits. A
+// principal who may make or change the twin accepts or rejects it; only then the
+// twin changes, by the rules of its protocol and with that principal's rights.
+//
+// A device says which revision of a twin it knew. If the twin has changed since,
+// there is a conflict, as in ODK Entities: soft when other properties have changed,
+// hard when the same ones have. Both values are shown before the decision and kept
+// with it. Several proposals from one device about one twin are a branch: they do
+// not conflict with each other, and are decided one after the other.
 package interview
 
 import (

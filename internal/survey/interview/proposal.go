@@ -1,17 +1,4 @@
-// Package proposal keeps the changes to twins that interviews propose: to make a twin,
-// or to change one.
-//
-// Collectors do not change twins. What the answers of a form with an entity propose is
-// stored with the response, in its transaction, and waits. A principal who may make or
-// change the twin accepts or rejects it; only then the twin changes, by the rules of
-// its protocol and with that principal's rights.
-//
-// A device says which revision of a twin it knew. If the twin has changed since, there
-// is a conflict, as in ODK Entities: soft when other properties have changed, hard
-// when the same ones have. Both values are shown before the decision and kept with it.
-// Several proposals from one device about one twin are a branch: they do not conflict
-// with each other, and are decided one after the other.
-package proposal
+package interview
 
 import (
 	"crypto/sha256"
@@ -45,24 +32,24 @@ const (
 	hard = "hard"
 )
 
-const idPrefix = "prp_"
+const proposalPrefix = "prp_"
 
-func nameOf(nid int64) string { return idPrefix + strconv.FormatInt(nid, 10) }
+func proposalID(nid int64) string { return proposalPrefix + strconv.FormatInt(nid, 10) }
 
-func parseID(text string) int64 {
-	n, err := strconv.ParseInt(strings.TrimPrefix(text, idPrefix), 10, 64)
-	if err != nil || nameOf(n) != text {
+func parseProposal(text string) int64 {
+	n, err := strconv.ParseInt(strings.TrimPrefix(text, proposalPrefix), 10, 64)
+	if err != nil || proposalID(n) != text {
 		return 0
 	}
 	return n
 }
 
-func notFound() error {
+func noProposal() error {
 	return fault.New(fault.NotFound, "PROPOSAL_NOT_FOUND", "The survey has no proposal with this id.")
 }
 
-// row is a stored proposal.
-type row struct {
+// proposal is a stored proposal.
+type proposal struct {
 	nid              int64
 	ws               string
 	survey           int64
@@ -84,28 +71,28 @@ type row struct {
 
 // version identifies the content of a proposal: a correction of the interview makes
 // another one. Sealed data differs each time, so it reveals nothing.
-func (r *row) version() string {
+func (r *proposal) version() string {
 	sum := sha256.Sum256(slices.Concat([]byte(r.twin+"\x00"), r.sealed))
 	return hex.EncodeToString(sum[:16])
 }
 
-func (r *row) ref(project string) vault.Ref {
+func (r *proposal) ref(project string) vault.Ref {
 	return vault.Ref{Workspace: r.ws, Project: project, Household: r.household}
 }
 
-func (r *row) bind() string { return "proposal " + strconv.FormatInt(r.nid, 10) }
+func (r *proposal) bind() string { return "proposal " + strconv.FormatInt(r.nid, 10) }
 
-// content is the sealed content of a proposal. label is among the values.
-type content struct {
+// proposed is the sealed content of a proposal. label is among the values.
+type proposed struct {
 	Values   map[string]jsontext.Value `json:"values"`
 	Personal []string                  `json:"personal,omitzero"` // those that identify a person
 	Before   map[string]jsontext.Value `json:"before,omitzero"`   // what the twin said when it was decided
 	Base     map[string]jsontext.Value `json:"base,omitzero"`     // what the device knew, likewise
 }
 
-// contentOf is what answers ask.
-func contentOf(a *form.Asked) *content {
-	c := &content{Values: maps.Clone(a.Properties), Personal: slices.Clone(a.Personal)}
+// proposedBy is what answers ask.
+func proposedBy(a *form.Asked) *proposed {
+	c := &proposed{Values: maps.Clone(a.Properties), Personal: slices.Clone(a.Personal)}
 	if a.Label == "" {
 		return c
 	}

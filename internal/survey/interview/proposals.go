@@ -1,4 +1,4 @@
-package proposal
+package interview
 
 import (
 	"context"
@@ -29,8 +29,8 @@ type Twin struct {
 	Withheld                []string // names that the reader may not know, of whatever revision
 }
 
-// Change is a change of a twin.
-type Change struct {
+// TwinChange is a change of a twin.
+type TwinChange struct {
 	DID, Protocol, Type, Project string
 	Values                       map[string]jsontext.Value
 	Reason                       string
@@ -49,13 +49,13 @@ type Twins interface {
 	Personal(ctx context.Context, protocol string) ([]string, error)
 	// Create prepares a new twin; the returned function stores it and returns its
 	// revision.
-	Create(ctx context.Context, c Change) (func(tx *db.Tx) (int64, error), error)
-	// Change changes a twin and returns its revision.
-	Change(ctx context.Context, tx *db.Tx, c Change) (int64, error)
+	Create(ctx context.Context, c TwinChange) (func(tx *db.Tx) (int64, error), error)
+	// TwinChange changes a twin and returns its revision.
+	Change(ctx context.Context, tx *db.Tx, c TwinChange) (int64, error)
 }
 
-// Config configures a Service. Now has a default.
-type Config struct {
+// ProposalsConfig configures Proposals. Now has a default.
+type ProposalsConfig struct {
 	DB      *db.DB
 	Surveys *survey.Service
 	Vault   *vault.Vault
@@ -66,23 +66,23 @@ type Config struct {
 	Now     func() time.Time
 }
 
-// Service holds the use cases of proposals.
-type Service struct {
-	cfg Config
+// Proposals holds the use cases of proposals.
+type Proposals struct {
+	cfg ProposalsConfig
 	db  *db.DB
 }
 
-// New makes a Service over a migrated store.
-func New(cfg Config) *Service {
+// NewProposals makes Proposals over a migrated store.
+func NewProposals(cfg ProposalsConfig) *Proposals {
 	if cfg.Now == nil {
 		cfg.Now = cfg.DB.Now
 	}
-	return &Service{cfg: cfg, db: cfg.DB}
+	return &Proposals{cfg: cfg, db: cfg.DB}
 }
 
 // Asked stores what a response proposes for a twin, in the transaction of the
 // response, new or corrected. Decided proposals do not change.
-func (s *Service) Asked(ctx context.Context, tx *db.Tx, p *response.Prepared) error {
+func (s *Proposals) Asked(ctx context.Context, tx *db.Tx, p *response.Prepared) error {
 	o, a := p.Open(), p.Asked()
 	if o.Form.Template().Entity == nil {
 		return nil
@@ -92,7 +92,7 @@ func (s *Service) Asked(ctx context.Context, tx *db.Tx, p *response.Prepared) er
 			return err
 		}
 	}
-	var asked []*row
+	var asked []*proposal
 	for _, action := range []string{create, update} {
 		if a != nil && (action == create && a.Create || action == update && a.Update) {
 			asked = append(asked, s.rowOf(p, action))
@@ -101,17 +101,17 @@ func (s *Service) Asked(ctx context.Context, tx *db.Tx, p *response.Prepared) er
 	if err := s.withdraw(ctx, tx, o, p.ID(), asked); err != nil || len(asked) == 0 {
 		return err
 	}
-	text, err := json.Marshal(contentOf(a), json.Deterministic(true))
+	text, err := json.Marshal(proposedBy(a), json.Deterministic(true))
 	if err != nil {
 		return fmt.Errorf("encode proposal: %w", err)
 	}
-	there, err := of(ctx, tx, o.Workspace, p.ID())
+	there, err := proposalsOf(ctx, tx, o.Workspace, p.ID())
 	if err != nil {
 		return err
 	}
 	for _, r := range asked {
 		r.sealed = text // plain as yet
-		i := slices.IndexFunc(there, func(old *row) bool { return old.action == r.action })
+		i := slices.IndexFunc(there, func(old *proposal) bool { return old.action == r.action })
 		if i >= 0 {
 			err = s.rewrite(ctx, tx, o, there[i], r)
 		} else {
@@ -125,9 +125,9 @@ func (s *Service) Asked(ctx context.Context, tx *db.Tx, p *response.Prepared) er
 }
 
 // rowOf is what a response asks, before it is sealed.
-func (s *Service) rowOf(p *response.Prepared, action string) *row {
+func (s *Proposals) rowOf(p *response.Prepared, action string) *proposal {
 	o, d, a := p.Open(), p.Draft(), p.Asked()
-	r := &row{
+	r := &proposal{
 		nid: s.db.NewNID(), ws: o.Workspace, survey: o.NID, responseID: p.ID(), household: d.HouseholdID, list: a.List, action: action, twin: a.ID,
 		at: s.cfg.Now().UnixMilli(),
 	}
@@ -143,7 +143,7 @@ func (s *Service) rowOf(p *response.Prepared, action string) *row {
 
 // rewrite has a proposal that is not decided say what the response says now. Sealing
 // makes another version of it.
-func (s *Service) rewrite(ctx context.Context, tx *db.Tx, o *survey.Open, old, r *row) error {
+func (s *Proposals) rewrite(ctx context.Context, tx *db.Tx, o *survey.Open, old, r *proposal) error {
 	sealed, err := s.cfg.Vault.Seal(ctx, tx, old.ref(o.Project), old.bind(), r.sealed)
 	if err != nil {
 		return err
@@ -157,24 +157,24 @@ func (s *Service) rewrite(ctx context.Context, tx *db.Tx, o *survey.Open, old, r
 }
 
 // store seals a new proposal.
-func (s *Service) store(ctx context.Context, tx *db.Tx, o *survey.Open, r *row) (err error) {
+func (s *Proposals) store(ctx context.Context, tx *db.Tx, o *survey.Open, r *proposal) (err error) {
 	if r.sealed, err = s.cfg.Vault.Seal(ctx, tx, r.ref(o.Project), r.bind(), r.sealed); err != nil {
 		return err
 	}
-	if err := insert(ctx, tx, r); err != nil {
+	if err := insertProposal(ctx, tx, r); err != nil {
 		return err
 	}
 	return s.announce(ctx, tx, o, r, "proposal.made")
 }
 
 // withdraw ends proposals that a response no longer makes.
-func (s *Service) withdraw(ctx context.Context, tx *db.Tx, o *survey.Open, responseID string, asked []*row) error {
-	there, err := of(ctx, tx, o.Workspace, responseID)
+func (s *Proposals) withdraw(ctx context.Context, tx *db.Tx, o *survey.Open, responseID string, asked []*proposal) error {
+	there, err := proposalsOf(ctx, tx, o.Workspace, responseID)
 	if err != nil {
 		return err
 	}
 	for _, r := range there {
-		if r.status != open || slices.ContainsFunc(asked, func(a *row) bool { return a.action == r.action }) {
+		if r.status != open || slices.ContainsFunc(asked, func(a *proposal) bool { return a.action == r.action }) {
 			continue
 		}
 		if _, err := tx.Exec(ctx, withdrawProposal, r.nid); err != nil {
@@ -185,18 +185,18 @@ func (s *Service) withdraw(ctx context.Context, tx *db.Tx, o *survey.Open, respo
 }
 
 // Wiped forgets the proposals of a redacted response.
-func (s *Service) Wiped(ctx context.Context, tx *db.Tx, ws, responseID string) error {
-	_, err := tx.Exec(ctx, deleteOf, ws, responseID)
+func (s *Proposals) Wiped(ctx context.Context, tx *db.Tx, ws, responseID string) error {
+	_, err := tx.Exec(ctx, deleteProposals, ws, responseID)
 	return db.Wrap("forget proposals", err)
 }
 
 // Erase forgets what interviews with a person proposed, and what was proposed for
 // its twin. It is an erase.Eraser.
-func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, person string) (int64, error) {
+func (s *Proposals) Erase(ctx context.Context, tx *db.Tx, ws, person string) (int64, error) {
 	if err := vault.BeginErasure(ctx, tx, s.db.Dialect(), ws, person); err != nil {
 		return 0, err
 	}
-	n, err := tx.Exec(ctx, deletePerson, ws, person)
+	n, err := tx.Exec(ctx, deleteProposalsAbout, ws, person)
 	return n, db.Wrap("erase proposals", err)
 }
 
@@ -208,21 +208,21 @@ type proposalData struct {
 	Conflict string `json:"conflict,omitzero"`
 }
 
-func (s *Service) announce(ctx context.Context, tx *db.Tx, o *survey.Open, r *row, kind string) error {
+func (s *Proposals) announce(ctx context.Context, tx *db.Tx, o *survey.Open, r *proposal, kind string) error {
 	return s.cfg.Events.Append(ctx, tx, event.Event{
-		Workspace: r.ws, Type: kind, Subject: r.responseID, Data: proposalData{o.SurveyID, nameOf(r.nid), r.list, r.action, r.conflict},
+		Workspace: r.ws, Type: kind, Subject: r.responseID, Data: proposalData{o.SurveyID, proposalID(r.nid), r.list, r.action, r.conflict},
 	})
 }
 
 // read unseals a proposal; nil when it was erased.
-func (s *Service) read(ctx context.Context, q db.Querier, o *survey.Open, r *row) (*content, error) {
+func (s *Proposals) read(ctx context.Context, q db.Querier, o *survey.Open, r *proposal) (*proposed, error) {
 	text, err := s.cfg.Vault.Open(ctx, q, r.ref(o.Project), r.bind(), r.sealed)
 	if errors.Is(err, vault.ErrDestroyed) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
 	}
-	c := &content{}
+	c := &proposed{}
 	if err := json.Unmarshal(text, c); err != nil {
 		return nil, fmt.Errorf("read proposal: %w", err)
 	}

@@ -1,4 +1,4 @@
-package proposal
+package interview
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 
 // compare compares a proposal with its twin. waits is an earlier, undecided one of
 // its branch.
-func (s *Service) compare(ctx context.Context, q db.Querier, r *row, c *content) (at *compared, waits *row, err error) {
+func (s *Proposals) compare(ctx context.Context, q db.Querier, r *proposal, c *proposed) (at *compared, waits *proposal, err error) {
 	at = &compared{base: r.base}
 	if r.branch != "" && r.trunk > 0 { // the device has counted versions on its own from there
 		at.base = r.trunk
@@ -58,10 +58,10 @@ func (s *Service) compare(ctx context.Context, q db.Querier, r *row, c *content)
 }
 
 // show renders a proposal for the caller of ctx.
-func (s *Service) show(ctx context.Context, q db.Querier, o *survey.Open, r *row) (*api.Proposal, error) {
-	path := "/v1/surveys/" + o.SurveyID + "/proposals/" + nameOf(r.nid)
+func (s *Proposals) show(ctx context.Context, q db.Querier, o *survey.Open, r *proposal) (*api.Proposal, error) {
+	path := "/v1/surveys/" + o.SurveyID + "/proposals/" + proposalID(r.nid)
 	out := &api.Proposal{
-		ProposalID: nameOf(r.nid), SurveyID: o.SurveyID, ResponseID: r.responseID, List: r.list, Action: r.action, Twin: r.twin, Status: r.status, Conflict: r.conflict,
+		ProposalID: proposalID(r.nid), SurveyID: o.SurveyID, ResponseID: r.responseID, List: r.list, Action: r.action, Twin: r.twin, Status: r.status, Conflict: r.conflict,
 		Base: r.base, Revision: r.revision, Changes: []api.ProposalChange{}, ReceivedAt: time.UnixMilli(r.at).UTC(), DecidedBy: r.decidedBy, Reason: r.reason,
 		Links: api.ProposalLinks{Self: path, Decision: path + "/decision", Response: response.Path(r.responseID), Twin: "/v1/entities/" + r.twin},
 	}
@@ -108,7 +108,7 @@ func hidden(at *compared) map[string]bool {
 
 // list names the proposed changes, as far as the caller may know them. Callers who do
 // not see the twin get what the interview proposes, and nothing from the twin.
-func list(r *row, c *content, at *compared, out *api.Proposal) {
+func list(r *proposal, c *proposed, at *compared, out *api.Proposal) {
 	hidden := hidden(at)
 	for _, name := range slices.Sorted(maps.Keys(c.Values)) {
 		one := api.ProposalChange{Property: name}
@@ -140,12 +140,12 @@ func value(v jsontext.Value) any {
 
 // List reads a page of the proposals of a survey that have a status, oldest first.
 // next is 0 at the end. The fault is SURVEY_NOT_FOUND.
-func (s *Service) List(ctx context.Context, surveyID, status string, after int64, limit int) (items []*api.Proposal, next int64, err error) {
+func (s *Proposals) List(ctx context.Context, surveyID, status string, after int64, limit int) (items []*api.Proposal, next int64, err error) {
 	o, err := s.open(ctx, surveyID)
 	if err != nil {
 		return nil, 0, err
 	}
-	rows, err := rowsOf(s.db.Query(ctx, selectPage, o.NID, status, after, limit+1))
+	rows, err := collectProposals(s.db.Query(ctx, selectProposalPage, o.NID, status, after, limit+1))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -163,7 +163,7 @@ func (s *Service) List(ctx context.Context, surveyID, status string, after int64
 }
 
 // Get reads a proposal. Faults: SURVEY_NOT_FOUND, PROPOSAL_NOT_FOUND.
-func (s *Service) Get(ctx context.Context, surveyID, id string) (*api.Proposal, error) {
+func (s *Proposals) Get(ctx context.Context, surveyID, id string) (*api.Proposal, error) {
 	o, r, err := s.find(ctx, surveyID, id)
 	if err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func (s *Service) Get(ctx context.Context, surveyID, id string) (*api.Proposal, 
 
 // open opens a survey for callers who may know which twin an interview was about: a
 // proposal names it, where responses have pseudonyms.
-func (s *Service) open(ctx context.Context, surveyID string) (*survey.Open, error) {
+func (s *Proposals) open(ctx context.Context, surveyID string) (*survey.Open, error) {
 	c := web.CallerFrom(ctx)
 	for _, scope := range []string{"responses:pii", "entities:read"} {
 		if !c.May(scope) {
@@ -183,16 +183,16 @@ func (s *Service) open(ctx context.Context, surveyID string) (*survey.Open, erro
 	return s.cfg.Surveys.Open(ctx, surveyID)
 }
 
-func (s *Service) find(ctx context.Context, surveyID, id string) (*survey.Open, *row, error) {
+func (s *Proposals) find(ctx context.Context, surveyID, id string) (*survey.Open, *proposal, error) {
 	o, err := s.open(ctx, surveyID)
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := find(ctx, s.db, o.NID, parseID(id))
+	r, err := findProposal(ctx, s.db, o.NID, parseProposal(id))
 	return o, r, err
 }
 
-func decided(r *row) error {
+func decided(r *proposal) error {
 	return fault.New(fault.Conflict, "PROPOSAL_DECIDED", "There is nothing to decide: the proposal is "+r.status+".")
 }
 
@@ -205,7 +205,7 @@ func changed() error {
 // decision, or neither is stored. Faults: SURVEY_NOT_FOUND, PROPOSAL_NOT_FOUND,
 // DECISION_INVALID, PROPOSAL_DECIDED, PROPOSAL_CHANGED, PROPOSAL_WAITS, CONTENT_ERASED,
 // LIST_MISSING, TWIN_MISSING, TWIN_OUTSIDE_LIST, PROPERTY_NOT_PERSONAL, STALE_REVISION, and those of a twin that is made or changed.
-func (s *Service) Decide(ctx context.Context, surveyID, id string, d api.ProposalDecision) (web.Reply[*api.Proposal], error) {
+func (s *Proposals) Decide(ctx context.Context, surveyID, id string, d api.ProposalDecision) (web.Reply[*api.Proposal], error) {
 	var no web.Reply[*api.Proposal]
 	if err := checkDecision(&d); err != nil {
 		return no, err
@@ -229,7 +229,7 @@ func (s *Service) Decide(ctx context.Context, surveyID, id string, d api.Proposa
 }
 
 // plan prepares a decision: the resulting row, and the change of the twin.
-func (s *Service) plan(ctx context.Context, o *survey.Open, r *row, d api.ProposalDecision) (*row, func(tx *db.Tx) (int64, error), error) {
+func (s *Proposals) plan(ctx context.Context, o *survey.Open, r *proposal, d api.ProposalDecision) (*proposal, func(tx *db.Tx) (int64, error), error) {
 	if r.status != open {
 		return nil, nil, decided(r)
 	}
@@ -265,7 +265,7 @@ func (s *Service) plan(ctx context.Context, o *survey.Open, r *row, d api.Propos
 }
 
 // keep records both values of what is decided.
-func (c *content) keep(at *compared) {
+func (c *proposed) keep(at *compared) {
 	c.Before, c.Base = map[string]jsontext.Value{}, map[string]jsontext.Value{}
 	for name := range c.Values {
 		if at.now != nil && at.now.Values[name] != nil {
@@ -279,9 +279,9 @@ func (c *content) keep(at *compared) {
 
 // accepting is the data about a proposal that is accepted.
 type accepting struct {
-	*content
+	*proposed
 	at    *compared
-	waits *row
+	waits *proposal
 	api.ProposalDecision
 }
 
@@ -292,13 +292,13 @@ func (t *Twin) outside(l *survey.EntityList, project string) bool {
 }
 
 // accept prepares what accepting does to the twin.
-func (s *Service) accept(ctx context.Context, o *survey.Open, r *row, a accepting) (func(tx *db.Tx) (int64, error), error) {
+func (s *Proposals) accept(ctx context.Context, o *survey.Open, r *proposal, a accepting) (func(tx *db.Tx) (int64, error), error) {
 	l := o.EntityList(r.list)
 	switch {
-	case a.content == nil:
+	case a.proposed == nil:
 		return nil, fault.New(fault.Conflict, "CONTENT_ERASED", "The content of the proposal can no longer be read. Reject it.")
 	case a.waits != nil:
-		return nil, fault.New(fault.Conflict, "PROPOSAL_WAITS", "The same device asked for another change of this twin earlier. Decide about "+nameOf(a.waits.nid)+" first.")
+		return nil, fault.New(fault.Conflict, "PROPOSAL_WAITS", "The same device asked for another change of this twin earlier. Decide about "+proposalID(a.waits.nid)+" first.")
 	case l == nil:
 		return nil, fault.New(fault.Conflict, "LIST_MISSING", "The survey has no entity list "+r.list+" any more. Add it, or reject the proposal.")
 	case r.action == update && a.at.now == nil:
@@ -324,7 +324,7 @@ func (s *Service) accept(ctx context.Context, o *survey.Open, r *row, a acceptin
 	if err := s.mayTell(ctx, l.Protocol, a.Personal, values); err != nil {
 		return nil, err
 	}
-	change := Change{DID: r.twin, Protocol: l.Protocol, Type: l.Type, Project: o.Project, Values: values, Reason: a.Reason}
+	change := TwinChange{DID: r.twin, Protocol: l.Protocol, Type: l.Type, Project: o.Project, Values: values, Reason: a.Reason}
 	if change.Reason == "" {
 		change.Reason = "interview " + r.responseID
 	}
@@ -337,7 +337,7 @@ func (s *Service) accept(ctx context.Context, o *survey.Open, r *row, a acceptin
 
 // mayTell keeps what an interview says about a person out of properties that everybody
 // may read. The fault is PROPERTY_NOT_PERSONAL.
-func (s *Service) mayTell(ctx context.Context, protocol string, personal []string, values map[string]jsontext.Value) error {
+func (s *Proposals) mayTell(ctx context.Context, protocol string, personal []string, values map[string]jsontext.Value) error {
 	if len(personal) == 0 {
 		return nil
 	}
@@ -359,8 +359,8 @@ func (s *Service) mayTell(ctx context.Context, protocol string, personal []strin
 }
 
 // overtaken says what has become of a proposal since it was read.
-func overtaken(ctx context.Context, tx *db.Tx, r *row) error {
-	now, err := find(ctx, tx, r.survey, r.nid)
+func overtaken(ctx context.Context, tx *db.Tx, r *proposal) error {
+	now, err := findProposal(ctx, tx, r.survey, r.nid)
 	if err != nil {
 		return err
 	}
@@ -372,7 +372,7 @@ func overtaken(ctx context.Context, tx *db.Tx, r *row) error {
 
 // decideTx stores a decision and its effect, if the proposal is still the one that was
 // read.
-func (s *Service) decideTx(ctx context.Context, tx *db.Tx, o *survey.Open, r *row, do func(tx *db.Tx) (int64, error)) (err error) {
+func (s *Proposals) decideTx(ctx context.Context, tx *db.Tx, o *survey.Open, r *proposal, do func(tx *db.Tx) (int64, error)) (err error) {
 	if do != nil {
 		if r.revision, err = do(tx); err != nil {
 			return err
