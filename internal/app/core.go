@@ -12,7 +12,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/bus"
-	"github.com/hearth-dmrv/hearth/internal/change"
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/group"
@@ -40,8 +39,8 @@ type Core struct {
 	Jobs     *job.Service
 	Idem     *once.Store
 
-	changes  *change.Service // of cached rows
-	fleet    *web.Fleet      // counts for limits with other servers; nil on SQLite
+	changes  *bus.Changes // of what processes keep in memory
+	fleet    *web.Fleet   // counts for limits with other servers; nil on SQLite
 	outbound *outbound.Client
 	hooks    *outbound.Client                        // of webhooks alone: silent receivers hold up nothing else at their host
 	ucan     func(*http.Request) (web.Caller, error) // nil without area D
@@ -104,7 +103,7 @@ func (c *Core) build(ctx context.Context, cfg *config.Config) error {
 	if c.Bus, err = openBus(ctx, cfg, c.Key, c.log); err != nil {
 		return err
 	}
-	c.changes = change.New(ctx, change.Config{
+	c.changes = bus.NewChanges(ctx, bus.ChangesConfig{
 		DB: c.DB, Bus: c.Bus, Log: c.log, Self: func() string { return c.DB.Self().ID }, Silent: c.DB.Silent,
 		Live: func(ctx context.Context) ([]string, error) { return live(ctx, c.DB) },
 	})
@@ -144,7 +143,7 @@ func (c *Core) build(ctx context.Context, cfg *config.Config) error {
 		hooks.Follows, hooks.Turns = func(id string) bool { return db.Cares(c.DB, "webhook "+id) }, func() int64 { return db.CrewTurns(c.DB) }
 	}
 	c.Webhooks = webhook.New(hooks)
-	c.changes.Follow(auth.Topic, change.Whole(c.Auth.Flush))
+	c.changes.Follow(auth.Topic, bus.WholeMemory(c.Auth.Flush))
 	c.listen()
 	return nil
 }
@@ -154,7 +153,7 @@ func live(ctx context.Context, d *db.DB) ([]string, error) {
 	all, err := d.Instances(ctx)
 	var ids []string
 	for _, one := range all {
-		if one.Silent < change.CountedFor {
+		if one.Silent < bus.CountedFor {
 			ids = append(ids, one.ID)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/bus"
-	"github.com/hearth-dmrv/hearth/internal/change"
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/did"
@@ -109,7 +108,7 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 	})
 	self := a.identity.DID.String()
 	m.chats = chat.New(chat.Config{DB: a.DB, Key: a.Key, Log: a.log, OracleName: o.Name, OracleDID: self, OracleEntityDID: self})
-	a.changes.Follow(chat.Topic, change.Whole(m.chats.ForgetAll))
+	a.changes.Follow(chat.Topic, bus.WholeMemory(m.chats.ForgetAll))
 	m.chats.Attach(extend.Part())
 	rc := run.Config{DB: a.DB, Chat: m.chats, Log: a.log, Alone: !a.cfg.Postgres(), PerCaller: o.RunsPerCaller, Lifetime: o.RunTimeout, Total: modelConns - spareConns, Release: m.release}
 	if a.cfg.Postgres() {

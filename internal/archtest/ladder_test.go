@@ -42,17 +42,16 @@ var ladder = map[string]int{
 
 	"internal/db":       base,
 	"internal/web":      base,
-	"internal/bus":      base,
 	"internal/outbound": base,
 	"internal/ops":      base,
 	"internal/ucan":     base,
 	"internal/socketio": base,
 	"internal/vc":       base,
 
-	"internal/check":  footing,
-	"internal/once":   footing,
-	"internal/file":   footing,
-	"internal/change": footing,
+	"internal/check": footing,
+	"internal/once":  footing,
+	"internal/file":  footing,
+	"internal/bus":   footing,
 
 	"internal/auth":  shared,
 	"internal/event": shared,

@@ -6,6 +6,17 @@
 // must not be lost is a row. When messages were lost, because a connection
 // broke or a subscriber was slow, the subscriber is told so and looks at
 // everything.
+//
+// Changes tells all processes on one PostgreSQL about changes to rows that they
+// cache in some form: keys, groups, forms, protocols, rules. It promises that
+// such a change is answered when no process can use the earlier state any more.
+// Each topic has a version, a row that the transaction of the change raises, and
+// a note that goes out with the commit. A process that learns of a version drops
+// what it keeps and confirms; it also reads the versions each second, so a lost
+// note costs a second. The change waits for all live processes to confirm. A
+// process that has not confirmed for as long as a cache.Lease lasts has stopped
+// using its cache on its own. On SQLite there is one process: nothing is raised,
+// read or waited for.
 package bus
 
 import (

@@ -139,7 +139,7 @@ func (p *Postgres) open(ctx context.Context) (*pgx.Conn, error) {
 // probe sends a message from one connection to another. A pooler that gives the
 // session of a listener to others between two statements does not carry it.
 func (p *Postgres) probe(ctx context.Context, from, to *pgx.Conn) error {
-	_, text := p.Wire("probe", "")
+	_, text := p.wire("probe", "")
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	if _, err := from.Exec(ctx, `SELECT pg_notify($1, $2)`, p.channel, text); err != nil {
@@ -278,9 +278,9 @@ func (p *Postgres) receive(wire string) {
 	}
 }
 
-// Wire is a message in the form for pg_notify in the caller's own transaction:
+// wire is a message in the form for pg_notify in the caller's own transaction:
 // other instances receive it with the commit. Subscribers of this process do
 // not.
-func (p *Postgres) Wire(topic, payload string) (channel, text string) {
+func (p *Postgres) wire(topic, payload string) (channel, text string) {
 	return p.channel, p.origin + "\n" + topic + "\n" + payload
 }

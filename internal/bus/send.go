@@ -68,7 +68,7 @@ func (s *sender) notify(ctx context.Context, notes []note) (err error) {
 	}
 	var wire []string
 	for _, n := range notes {
-		_, text := s.Wire(n.topic, n.payload)
+		_, text := s.wire(n.topic, n.payload)
 		wire = append(wire, s.pieces(text)...)
 	}
 	if _, err := s.conn.Exec(ctx, `SELECT pg_notify($1, wire) FROM unnest($2::text[]) AS wire`, s.channel, wire); err != nil {

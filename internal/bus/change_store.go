@@ -1,4 +1,4 @@
-package change
+package bus
 
 import (
 	"context"
@@ -27,21 +27,21 @@ func raiseVersions(ctx context.Context, tx *db.Tx, topics []string) ([]version, 
 		return nil, err
 	}
 	rows, err := tx.Query(ctx, raisePostgres, string(list))
-	return collect(rows, err, "raise versions")
+	return collectVersions(rows, err, "raise versions")
 }
 
 func readVersions(ctx context.Context, q db.Querier) ([]version, error) {
 	rows, err := q.Query(ctx, selectVersions)
-	return collect(rows, err, "read versions")
+	return collectVersions(rows, err, "read versions")
 }
 
-func collect(rows db.Rows, err error, what string) ([]version, error) {
+func collectVersions(rows db.Rows, err error, what string) ([]version, error) {
 	return db.Collect(rows, err, what, func(v *version, row db.Row) error { return row.Scan(&v.topic, &v.n) })
 }
 
-// notify sends a version with the commit of tx.
-func notify(ctx context.Context, tx *db.Tx, to sender, v version) error {
-	channel, text := to.Wire(topicRaised+v.topic, v.String())
+// notifyRaised sends a version with the commit of tx.
+func notifyRaised(ctx context.Context, tx *db.Tx, to *Postgres, v version) error {
+	channel, text := to.wire(topicRaised+v.topic, v.String())
 	_, err := tx.Exec(ctx, notifyPostgres, channel, text)
 	return db.Wrap("send version", err)
 }

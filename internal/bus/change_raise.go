@@ -1,4 +1,4 @@
-package change
+package bus
 
 import (
 	"context"
@@ -10,15 +10,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// sender is a bus whose notes can go out with a commit.
-type sender interface {
-	// Wire is the form of a message for pg_notify on a channel.
-	Wire(topic, payload string) (channel, text string)
-}
-
 // raise raises the versions of what a transaction has changed, in its last
 // statements: other changes of these topics wait for its commit.
-func (s *Service) raise(ctx context.Context, tx *db.Tx, changes []db.Change) error {
+func (s *Changes) raise(ctx context.Context, tx *db.Tx, changes []db.Change) error {
 	where := map[string]string{}
 	for _, c := range changes {
 		if ws, ok := where[c.Topic]; ok && ws != c.Workspace {
@@ -31,11 +25,11 @@ func (s *Service) raise(ctx context.Context, tx *db.Tx, changes []db.Change) err
 	if err != nil {
 		return err
 	}
-	bus, with := s.cfg.Bus.(sender)
+	to, with := s.cfg.Bus.(*Postgres)
 	for i := range raised {
 		raised[i].ws = where[raised[i].topic]
 		if with {
-			if err := notify(ctx, tx, bus, raised[i]); err != nil {
+			if err := notifyRaised(ctx, tx, to, raised[i]); err != nil {
 				return err
 			}
 		}
@@ -55,10 +49,10 @@ func (s *Service) raise(ctx context.Context, tx *db.Tx, changes []db.Change) err
 
 // settle waits until every live process has confirmed versions, for at most the
 // time of a lease: by then a silent one has stopped using its caches.
-func (s *Service) settle(ctx context.Context, raised []version) {
+func (s *Changes) settle(ctx context.Context, raised []version) {
 	ctx, cancel := context.WithTimeout(ctx, cache.LeaseTime)
 	defer cancel()
-	look := time.NewTicker(lookEvery)
+	look := time.NewTicker(confirmEvery)
 	defer look.Stop()
 	var behind []string
 	known := false // behind was read
@@ -88,7 +82,7 @@ func (s *Service) settle(ctx context.Context, raised []version) {
 }
 
 // behind names the live processes whose rows do not confirm versions.
-func (s *Service) behind(ctx context.Context, raised []version) ([]string, error) {
+func (s *Changes) behind(ctx context.Context, raised []version) ([]string, error) {
 	live, err := s.cfg.Live(ctx)
 	if err != nil {
 		return nil, err
@@ -105,7 +99,7 @@ func (s *Service) behind(ctx context.Context, raised []version) ([]string, error
 }
 
 // unconfirmed returns the processes in behind that have not confirmed by the bus either.
-func (s *Service) unconfirmed(behind []string, raised []version) []string {
+func (s *Changes) unconfirmed(behind []string, raised []version) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.DeleteFunc(behind, func(id string) bool { return reached(s.confirmed[id], raised) })

@@ -1,16 +1,4 @@
-// Package change tells all processes on one PostgreSQL about changes to rows
-// that they cache in some form: keys, groups, forms, protocols, rules.
-//
-// It promises that such a change is answered when no process can use the earlier
-// state any more. Each topic has a version, a row that the transaction of the
-// change raises, and a note that goes out with the commit. A process that learns
-// of a version drops what it keeps and confirms; it also reads the versions each
-// second, so a lost note costs a second. The change waits for all live processes
-// to confirm. A process that has not confirmed for as long as a cache.Lease
-// lasts has stopped using its cache on its own.
-//
-// On SQLite there is one process: nothing is raised, read or waited for.
-package change
+package bus
 
 import (
 	"context"
@@ -21,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hearth-dmrv/hearth/internal/bus"
 	"github.com/hearth-dmrv/hearth/internal/cache"
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
@@ -38,32 +25,32 @@ const (
 const CountedFor = 2 * cache.LeaseTime
 
 const (
-	readEvery   = time.Second
-	readTimeout = 2 * time.Second
-	// lookEvery is how often a change that waits looks for confirmations in the
+	readVersionsEvery   = time.Second
+	readVersionsTimeout = 2 * time.Second
+	// confirmEvery is how often a change that waits looks for confirmations in the
 	// rows, for those the bus has lost.
-	lookEvery = 100 * time.Millisecond
+	confirmEvery = 100 * time.Millisecond
 )
 
-// Cache is a cache of the rows of a topic.
-type Cache interface {
+// Memory is a cache of the rows of a topic.
+type Memory interface {
 	Flush()           // forgets all
 	Forget(ws string) // forgets the data of a workspace
 }
 
-// Whole is a Cache that always forgets everything.
-type Whole func()
+// WholeMemory is a Cache that always forgets everything.
+type WholeMemory func()
 
 // Flush forgets all.
-func (f Whole) Flush() { f() }
+func (f WholeMemory) Flush() { f() }
 
 // Forget forgets all.
-func (f Whole) Forget(string) { f() }
+func (f WholeMemory) Forget(string) { f() }
 
-// Config configures a Service. DB and Bus are needed.
-type Config struct {
+// ChangesConfig configures Changes. DB and Bus are needed.
+type ChangesConfig struct {
 	DB  *db.DB
-	Bus bus.Bus
+	Bus Bus
 	Log *slog.Logger // discards by default
 	// Self names this process among the live ones, "" while it does not serve.
 	Self func() string
@@ -75,16 +62,16 @@ type Config struct {
 	Silent func() time.Duration
 }
 
-// Service tells other processes about changes here, and hears of theirs. It is
+// Changes tells other processes about changes here, and hears of theirs. It is
 // safe for concurrent use.
-type Service struct {
-	cfg   Config
+type Changes struct {
+	cfg   ChangesConfig
 	lease *cache.Lease
 	wake  chan struct{} // cap 1: read the versions now
 
 	mu        sync.Mutex
-	caches    map[string][]Cache
-	heard     map[string]int64            // the newest known version of each topic; anything older is dropped
+	caches    map[string][]Memory
+	heard     map[string]int64            // the newest version of each topic; what was before it is dropped
 	stored    map[string]int64            // what our rows say
 	confirmed map[string]map[string]int64 // what other processes said: process → topic → version
 	news      chan struct{}               // closed when confirmed grows
@@ -97,9 +84,9 @@ type version struct {
 	ws    string // "": more than one workspace
 }
 
-// New makes a Service that lives as long as ctx. On PostgreSQL call it before
+// NewChanges makes a Changes that lives as long as ctx. On PostgreSQL call it before
 // the first transaction.
-func New(ctx context.Context, cfg Config) *Service {
+func NewChanges(ctx context.Context, cfg ChangesConfig) *Changes {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -112,8 +99,8 @@ func New(ctx context.Context, cfg Config) *Service {
 	if cfg.Silent == nil {
 		cfg.Silent = func() time.Duration { return 0 }
 	}
-	s := &Service{
-		cfg: cfg, wake: make(chan struct{}, 1), caches: map[string][]Cache{}, heard: map[string]int64{}, stored: map[string]int64{},
+	s := &Changes{
+		cfg: cfg, wake: make(chan struct{}, 1), caches: map[string][]Memory{}, heard: map[string]int64{}, stored: map[string]int64{},
 		confirmed: map[string]map[string]int64{}, news: make(chan struct{}),
 	}
 	if cfg.DB.Dialect() != db.Postgres {
@@ -121,28 +108,28 @@ func New(ctx context.Context, cfg Config) *Service {
 	}
 	s.lease = &cache.Lease{}
 	cfg.DB.OnChange(s.raise)
-	cfg.Bus.Subscribe(topicRaised+"*", func(m bus.Message) { s.onRaised(ctx, m) })
+	cfg.Bus.Subscribe(topicRaised+"*", func(m Message) { s.onRaised(ctx, m) })
 	cfg.Bus.Subscribe(topicConfirmed+"*", s.onConfirmed)
 	return s
 }
 
 // Lease says whether caches may be used; nil on SQLite. It holds while Run hears
 // of changes.
-func (s *Service) Lease() *cache.Lease { return s.lease }
+func (s *Changes) Lease() *cache.Lease { return s.lease }
 
 // Follow makes a cache forget what others change under a topic.
-func (s *Service) Follow(topic string, c Cache) {
+func (s *Changes) Follow(topic string, c Memory) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.caches[topic] = append(s.caches[topic], c)
 }
 
 // Run reads the versions until ctx ends. On SQLite it does nothing.
-func (s *Service) Run(ctx context.Context) error {
+func (s *Changes) Run(ctx context.Context) error {
 	if s.lease == nil {
 		return nil
 	}
-	tick := time.NewTicker(readEvery)
+	tick := time.NewTicker(readVersionsEvery)
 	defer tick.Stop()
 	for {
 		if err := s.read(ctx); err != nil && ctx.Err() == nil {
@@ -158,8 +145,8 @@ func (s *Service) Run(ctx context.Context) error {
 }
 
 // read processes the versions in the rows, and renews the lease.
-func (s *Service) read(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+func (s *Changes) read(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readVersionsTimeout)
 	defer cancel()
 	began := time.Now()
 	all, err := readVersions(ctx, s.cfg.DB)
@@ -184,7 +171,7 @@ func (s *Service) read(ctx context.Context) error {
 }
 
 // flush drops all that is kept.
-func (s *Service) flush() {
+func (s *Changes) flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, list := range s.caches {
@@ -196,7 +183,7 @@ func (s *Service) flush() {
 
 // hear drops what was cached before a version. If versions were skipped, the
 // workspaces of the changes in between are unknown.
-func (s *Service) hear(v version) {
+func (s *Changes) hear(v version) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last := s.heard[v.topic]
@@ -215,7 +202,7 @@ func (s *Service) hear(v version) {
 
 // confirmRows stores what was heard, for changes that wait while the bus is
 // silent.
-func (s *Service) confirmRows(ctx context.Context) error {
+func (s *Changes) confirmRows(ctx context.Context) error {
 	fresh := map[string]int64{}
 	s.mu.Lock()
 	for topic, n := range s.heard {
@@ -239,7 +226,7 @@ func (s *Service) confirmRows(ctx context.Context) error {
 }
 
 // onRaised processes a change of another process and confirms it.
-func (s *Service) onRaised(ctx context.Context, m bus.Message) {
+func (s *Changes) onRaised(ctx context.Context, m Message) {
 	if m.Missed {
 		select {
 		case s.wake <- struct{}{}:
@@ -258,14 +245,14 @@ func (s *Service) onRaised(ctx context.Context, m bus.Message) {
 	}
 }
 
-func (s *Service) publish(ctx context.Context, topic, payload string) {
+func (s *Changes) publish(ctx context.Context, topic, payload string) {
 	if err := s.cfg.Bus.Publish(ctx, topic, payload); err != nil {
 		s.cfg.Log.Warn("bus", "topic", topic, "err", err.Error())
 	}
 }
 
 // onConfirmed notes what another process says that it has dropped.
-func (s *Service) onConfirmed(m bus.Message) {
+func (s *Changes) onConfirmed(m Message) {
 	process, rest, ok := strings.Cut(m.Payload, " ")
 	v, err := parseVersion(rest)
 	if m.Missed || !ok || err != nil {

@@ -1,4 +1,4 @@
-package change_test
+package bus_test
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/bus"
 	"github.com/hearth-dmrv/hearth/internal/cache"
-	"github.com/hearth-dmrv/hearth/internal/change"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 )
@@ -41,7 +40,7 @@ func (d *dropped) take() []string {
 
 // node is a process on the store.
 type node struct {
-	*change.Service
+	*bus.Changes
 	d    *db.DB
 	kept dropped
 }
@@ -61,7 +60,7 @@ func (f *fleet) start(t *testing.T, b bus.Bus, reads bool) *node {
 		t.Fatal(err)
 	}
 	n := &node{d: d}
-	n.Service = change.New(t.Context(), change.Config{
+	n.Changes = bus.NewChanges(t.Context(), bus.ChangesConfig{
 		DB: d, Bus: b, Log: dbtest.Log(t), Self: func() string { return d.Self().ID }, Silent: d.Silent,
 		Live: func(ctx context.Context) ([]string, error) {
 			all, err := d.Instances(ctx)
@@ -133,13 +132,13 @@ func TestOneProcess(t *testing.T) {
 	d := dbtest.SQLite(t)
 	b := bus.New()
 	defer b.Close()
-	s := change.New(t.Context(), change.Config{DB: d, Bus: b})
+	s := bus.NewChanges(t.Context(), bus.ChangesConfig{DB: d, Bus: b})
 	var kept dropped
 	s.Follow(topic, &kept)
 	if s.Lease() != nil || !s.Lease().Held() {
 		t.Error("one process waits for nobody")
 	}
-	n := &node{Service: s, d: d}
+	n := &node{Changes: s, d: d}
 	n.change(t, "a")
 	if err := s.Run(t.Context()); err != nil {
 		t.Error(err)
