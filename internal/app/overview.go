@@ -6,17 +6,17 @@ import (
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/console"
 	"github.com/hearth-dmrv/hearth/internal/entity/mask"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
-	"github.com/hearth-dmrv/hearth/internal/overview"
 	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/ussd"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // overview asks the areas that are served here.
-func (a *App) overview() *overview.Service {
-	c := overview.Config{DB: a.DB, Cursors: a.cursors}
+func (a *App) overview() *console.Overview {
+	c := console.OverviewConfig{DB: a.DB, Cursors: a.cursors}
 	if a.cfg.HasArea("a") {
 		c.Twin, c.Timeline = a.twins.number, a.timeline()
 		c.Names = append(c.Names, a.twins.search.Names, a.twins.protocols.Names)
@@ -27,7 +27,7 @@ func (a *App) overview() *overview.Service {
 	}
 	c.Names = append(c.Names, a.Auth.Names, a.oracleName)
 	c.Finders = append(c.Finders, a.Auth.Starting)
-	return overview.New(c)
+	return console.NewOverview(c)
 }
 
 // oracleName is the name of this server's own oracle, where no twin has one.
@@ -39,10 +39,10 @@ func (a *App) oracleName(_ context.Context, ids []string) ([]api.Name, error) {
 }
 
 // timeline lists the sources of happenings of twins.
-func (a *App) timeline() []overview.Source {
+func (a *App) timeline() []console.Source {
 	joined := relationship.Timeline{DB: a.DB}
 	twins, devices := needs("entities:read", ""), needs("devices:read", "")
-	out := []overview.Source{
+	out := []console.Source{
 		{Name: "relationships.began.in", Look: joined.BeganIn, May: twins},
 		{Name: "relationships.began.out", Look: joined.BeganOut, May: twins},
 		{Name: "relationships.ended.in", Look: joined.EndedIn, May: twins},
@@ -54,15 +54,15 @@ func (a *App) timeline() []overview.Source {
 		{Name: "readings.stove", Look: a.twins.devices.AtStove, May: devices},
 	}
 	if a.cfg.HasArea("b") {
-		out = append(out, overview.Source{Name: "interviews", Look: a.surveys.responses.Timeline, May: needs("responses:read", privacy.PII)})
+		out = append(out, console.Source{Name: "interviews", Look: a.surveys.responses.Timeline, May: needs("responses:read", privacy.PII)})
 	}
 	if a.line != nil {
 		called := ussd.Timeline{DB: a.DB}
 		out = append(out,
-			overview.Source{Name: "line.home", Look: a.line.accounts.Registered, May: operators},
-			overview.Source{Name: "line.person", Look: a.line.accounts.Joined, May: operators},
-			overview.Source{Name: "line.calls.home", Look: called.OfHome, May: callers},
-			overview.Source{Name: "line.calls.person", Look: called.OfPerson, May: callers})
+			console.Source{Name: "line.home", Look: a.line.accounts.Registered, May: operators},
+			console.Source{Name: "line.person", Look: a.line.accounts.Joined, May: operators},
+			console.Source{Name: "line.calls.home", Look: called.OfHome, May: callers},
+			console.Source{Name: "line.calls.person", Look: called.OfPerson, May: callers})
 	}
 	return out
 }

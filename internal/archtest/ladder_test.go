@@ -67,15 +67,14 @@ var ladder = map[string]int{
 	"internal/ussd":   area,
 	"internal/oracle": area,
 
-	"internal/audit":    console,
-	"internal/console":  console,
-	"internal/demo":     console,
-	"internal/overview": console,
-	"internal/config":   settings,
-	"internal/app":      wiring,
-	"internal/cli":      terminal,
-	"program":           command, // what main packages of others call
-	"cmd/hearth":        command,
+	"internal/audit":   console,
+	"internal/console": console,
+	"internal/demo":    console,
+	"internal/config":  settings,
+	"internal/app":     wiring,
+	"internal/cli":     terminal,
+	"program":          command, // what main packages of others call
+	"cmd/hearth":       command,
 
 	"client":  outside,
 	"plugin":  outside,

@@ -4,6 +4,12 @@
 // The pages are plain ES modules, served as they are in ui/. There is no build:
 // what is reviewed is what is served. They call the same routes as every other
 // client, with the rights of the key the session was opened with.
+//
+// Overview answers questions about the whole programme at once: what a DID of any
+// kind is called, what begins with a text, what happened to a twin, and how much of
+// everything there is. Apart from the counters it has no data, and it has no rules
+// about rights: each area says what the caller may know, in a few indexed queries,
+// and this package puts the answers together.
 package console
 
 import (

@@ -1,4 +1,4 @@
-package overview
+package console
 
 import (
 	"context"
@@ -57,7 +57,7 @@ func TestTimelineHasNoGaps(t *testing.T) {
 		"a source all hidden":   {[]Source{kept("a", apart(20), all), kept("b", same(6, 2), never)}, 6},
 		"nothing that is shown": {[]Source{kept("a", apart(20), all)}, 0},
 	} {
-		s := New(Config{Timeline: tt.sources, Twin: func(context.Context, string) (int64, error) { return 1, nil }})
+		s := NewOverview(OverviewConfig{Timeline: tt.sources, Twin: func(context.Context, string) (int64, error) { return 1, nil }})
 		ctx := web.WithCaller(t.Context(), web.Caller{Scopes: []string{"*"}})
 		var first []string
 		for _, limit := range []int{100, 1, 2, 3, 7} {
@@ -77,7 +77,7 @@ func TestTimelineHasNoGaps(t *testing.T) {
 }
 
 // walk reads all pages and gives what is on them.
-func walk(ctx context.Context, t *testing.T, s *Service, limit int) (ids []string) {
+func walk(ctx context.Context, t *testing.T, s *Overview, limit int) (ids []string) {
 	t.Helper()
 	from := place{Mark: web.Mark{At: math.MaxInt64, Key: math.MaxInt64, Sub: math.MaxInt64}}
 	for range 200 {
@@ -104,7 +104,7 @@ func walk(ctx context.Context, t *testing.T, s *Service, limit int) (ids []strin
 func TestTimelineWithholds(t *testing.T) {
 	t.Parallel()
 	never := func(web.Mark) bool { return false }
-	s := New(Config{
+	s := NewOverview(OverviewConfig{
 		Timeline: []Source{kept("b.one", []web.Mark{{At: 1}}, never), kept("b.two", []web.Mark{{At: 2}}, never), kept("a", []web.Mark{{At: 3}}, never)},
 		Twin: func(_ context.Context, did string) (int64, error) {
 			if did != "did:ixo:x" {

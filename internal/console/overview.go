@@ -1,11 +1,4 @@
-// Package overview answers questions about the whole programme at once: what a DID of any
-// kind is called, what begins with a text, what happened to a twin, and how much of
-// everything there is.
-//
-// Apart from the counters it has no data, and it has no rules about rights: each area
-// says what the caller may know, in a few indexed queries, and this package puts the
-// answers together.
-package overview
+package console
 
 import (
 	"context"
@@ -20,7 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-const tag = "overview"
+const overviewTag = "overview"
 
 // maxNames is how many DIDs one request asks about.
 const maxNames = 100
@@ -29,8 +22,8 @@ const maxNames = 100
 // know.
 type Namer func(ctx context.Context, ids []string) ([]api.Name, error)
 
-// Config is the areas' functions. DB has the counters.
-type Config struct {
+// OverviewConfig is the areas' functions. DB has the counters.
+type OverviewConfig struct {
 	DB      *db.DB
 	Names   []Namer // the first that knows a DID decides
 	Finders []Finder
@@ -41,28 +34,28 @@ type Config struct {
 	Timeline []Source
 }
 
-// Service answers overview queries. It is safe for many goroutines.
-type Service struct{ cfg Config }
+// Overview answers overview queries. It is safe for many goroutines.
+type Overview struct{ cfg OverviewConfig }
 
-// New makes a Service.
-func New(cfg Config) *Service { return &Service{cfg: cfg} }
+// NewOverview makes an Overview.
+func NewOverview(cfg OverviewConfig) *Overview { return &Overview{cfg: cfg} }
 
 // Routes adds the overview to a.
-func (s *Service) Routes(a *web.API) {
+func (s *Overview) Routes(a *web.API) {
 	web.Get(a, "/v1/names", s.serveNames, web.Doc{
-		Summary: "List the names of DIDs", Tag: tag, Scope: web.Signed,
+		Summary: "List the names of DIDs", Tag: overviewTag, Scope: web.Signed,
 		Description: "For lists that hold DIDs: actors of events, collectors, targets of relationships. Twins are named to callers with `entities:read`, " +
 			"protocols to those with `protocols:read`, API keys to those with `keys:read`. A name that is personal is `withheld` without `entities:pii`. " +
 			"DIDs without a name here, or that you may not see, are left out.",
 		Codes: []string{"INVALID_PARAMETER"},
 	})
 	web.Get(a, "/v1/counts", s.serveCounts, web.Doc{
-		Summary: "Count twins, responses and jobs", Tag: tag, Scope: web.Signed,
+		Summary: "Count twins, responses and jobs", Tag: overviewTag, Scope: web.Signed,
 		Description: "Twins (`entities:read`), responses (`responses:read`) and jobs (`jobs:read`) of the workspace, from counters that are kept with each change: nothing is counted, and a part you may not read is absent.",
 		Codes:       []string{"KEY_RESTRICTED"},
 	})
 	web.Get(a, "/v1/search", s.serveSearch, web.Doc{
-		Summary: "Find things by the beginning of a name, a number or an id", Tag: tag, Scope: web.Signed,
+		Summary: "Find things by the beginning of a name, a number or an id", Tag: overviewTag, Scope: web.Signed,
 		Description: "Twins by external id, by their name or any word of it, by telephone number (from four digits; with or without the number of the country) and by district or village " +
 			"(`entities:read`; what is personal with `entities:pii`), surveys by id and name (`surveys:read`), responses by id " +
 			"(`responses:read`) and API keys by the name of whom they speak for (`keys:read`): at most five of each kind; `more` names the kinds with further results. " +
@@ -75,9 +68,9 @@ func (s *Service) Routes(a *web.API) {
 	}
 }
 
-func (s *Service) timelineRoute(a *web.API) {
+func (s *Overview) timelineRoute(a *web.API) {
 	web.Get(a, "/v1/entities/{did}/timeline", s.serveTimeline, web.Doc{
-		Summary: "List what happened to a twin, newest first", Tag: tag, Scope: "entities:read",
+		Summary: "List what happened to a twin, newest first", Tag: overviewTag, Scope: "entities:read",
 		Description: "Its revisions, relationships that began or ended and claims it produced; interviews about it (`responses:read`; without `responses:pii` those you have collected or sent); " +
 			"readings by day of the device it is, or of the devices at it (`devices:read`); registrations and calls over the USSD line (`ussd:read`, for the operator; calls with `entities:pii`; they are kept for 30 days). " +
 			"Sources that you may not read, or not completely, are left out and named in `withheld`. Revisions that only add or remove a relationship appear as that relationship. " +
@@ -86,7 +79,7 @@ func (s *Service) timelineRoute(a *web.API) {
 	})
 }
 
-func (s *Service) serveNames(ctx context.Context, in *struct {
+func (s *Overview) serveNames(ctx context.Context, in *struct {
 	DID string `query:"did" minLength:"1" doc:"DIDs, joined by commas: 1 to 100." example:"did:ixo:protocol/clean-cooking,did:ixo:protocol/household"`
 },
 ) (api.Names, error) {
@@ -108,7 +101,7 @@ func (s *Service) serveNames(ctx context.Context, in *struct {
 
 // Names returns the names of DIDs, as far as the caller of ctx may know them:
 // in order, without duplicates.
-func (s *Service) Names(ctx context.Context, ids []string) (api.Names, error) {
+func (s *Overview) Names(ctx context.Context, ids []string) (api.Names, error) {
 	known, left := map[string]api.Name{}, slices.Clone(ids)
 	slices.Sort(left)
 	left = slices.Compact(left)

@@ -1,4 +1,4 @@
-package overview
+package console
 
 import (
 	"context"
@@ -11,14 +11,14 @@ import (
 
 const selectCounts = `SELECT kind, part, state, CAST(sum(n) AS BIGINT) FROM counts WHERE ws = $1 GROUP BY kind, part, state ORDER BY kind, part, state`
 
-func (s *Service) serveCounts(ctx context.Context, _ *struct{}) (api.Counts, error) {
+func (s *Overview) serveCounts(ctx context.Context, _ *struct{}) (api.Counts, error) {
 	return s.Counts(ctx)
 }
 
 // Counts returns how much there is of everything the caller of ctx may read. It
 // reads a row for each type, kind and status, however many records there are. The
 // fault is KEY_RESTRICTED.
-func (s *Service) Counts(ctx context.Context) (api.Counts, error) {
+func (s *Overview) Counts(ctx context.Context) (api.Counts, error) {
 	c := web.CallerFrom(ctx)
 	if len(c.Projects) > 0 {
 		return api.Counts{}, fault.New(fault.Forbidden, "KEY_RESTRICTED", "This key is limited to projects; counts cover the whole workspace.")

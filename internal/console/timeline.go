@@ -1,4 +1,4 @@
-package overview
+package console
 
 import (
 	"cmp"
@@ -92,7 +92,7 @@ func (in timelineInput) start(ctx context.Context, cs web.Cursors) (place, int, 
 	return p, min(limit, maxMoments), err
 }
 
-func (s *Service) serveTimeline(ctx context.Context, in *timelineInput) (web.Reply[*api.Timeline], error) {
+func (s *Overview) serveTimeline(ctx context.Context, in *timelineInput) (web.Reply[*api.Timeline], error) {
 	var none web.Reply[*api.Timeline]
 	from, limit, err := in.start(ctx, s.cfg.Cursors)
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *Service) serveTimeline(ctx context.Context, in *timelineInput) (web.Rep
 
 // timeline reads a page of the time line of a twin. A page may be short; next is nil
 // at the end. The fault is ENTITY_NOT_FOUND.
-func (s *Service) timeline(ctx context.Context, did string, from place, limit int) (out *api.Timeline, next *place, err error) {
+func (s *Overview) timeline(ctx context.Context, did string, from place, limit int) (out *api.Timeline, next *place, err error) {
 	nid, err := s.cfg.Twin(ctx, did)
 	if err != nil {
 		return nil, nil, err

@@ -1,4 +1,4 @@
-package overview_test
+package console_test
 
 import (
 	"net/http"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/console"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/entity"
@@ -14,7 +15,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
-	"github.com/hearth-dmrv/hearth/internal/overview"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -26,10 +26,10 @@ func served(t *testing.T, d *db.DB) (*event.Log, http.Handler) {
 	f := search.New(search.Config{DB: d, Protocols: p, Cursors: eventtest.Cursors()})
 	e := entity.New(entity.Config{DB: d, Protocols: p, Events: l, Cursors: eventtest.Cursors(), Fields: f.Fields, Expand: f.Expand})
 	k := auth.New(auth.Config{DB: d, Cursors: eventtest.Cursors()})
-	o := overview.New(overview.Config{
+	o := console.NewOverview(console.OverviewConfig{
 		DB:      d,
-		Names:   []overview.Namer{f.Names, p.Names, k.Names},
-		Finders: []overview.Finder{f.Starting, k.Starting},
+		Names:   []console.Namer{f.Names, p.Names, k.Names},
+		Finders: []console.Finder{f.Starting, k.Starting},
 	})
 	return l, eventtest.Serve(t, p.Routes, e.Routes, f.Routes, o.Routes)
 }
@@ -56,7 +56,7 @@ func TestNamesOfKeys(t *testing.T) {
 			made[name] = one.Principal
 		}
 		ids := []string{made["tablet 4"], made["tablet 5"], "did:ixo:entity:nobody"}
-		o := overview.New(overview.Config{Names: []overview.Namer{k.Names}})
+		o := console.NewOverview(console.OverviewConfig{Names: []console.Namer{k.Names}})
 		for who, tt := range map[string]struct {
 			caller web.Caller
 			want   []api.Name
