@@ -29,7 +29,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/extend"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/mcp"
-	"github.com/hearth-dmrv/hearth/internal/oracle/permit"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/socket"
 	"github.com/hearth-dmrv/hearth/internal/oracle/task"
@@ -52,7 +51,7 @@ type mind struct {
 	oracle  *oracle.Service
 	errands oracle.Errands
 	tools   *tool.Registry
-	permits *permit.Service
+	permits *chat.Permits
 	plugins *extend.Set
 	tasks   *task.Plugin
 	state   *extend.State
@@ -135,7 +134,7 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 		return err
 	}
 	m.sockets = m.newSockets(ctx, m.tools)
-	m.permits = permit.New(permit.Config{DB: a.DB, Chat: m.chats, Claims: m.claims(self)})
+	m.permits = chat.NewPermits(chat.PermitsConfig{DB: a.DB, Chat: m.chats, Claims: m.claims(self)})
 	m.oracle = oracle.New(oracle.Config{
 		Callers: m.callers, Chat: m.chats, Runs: m.runs, Agent: m.agent, Models: models, Tools: m.tools, Live: m.sockets,
 		Permits: m.permits,
@@ -200,7 +199,6 @@ func (a *App) chats() *chat.Store {
 	c := chat.New(chat.Config{DB: a.DB, Key: a.Key, Log: a.log})
 	c.Attach(run.Part())
 	c.Attach(extend.Part())
-	c.Attach(permit.Part())
 	return c
 }
 

@@ -27,7 +27,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm/modeltest"
-	"github.com/hearth-dmrv/hearth/internal/oracle/permit"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/secret"
@@ -79,7 +78,7 @@ func newHouse(t testing.TB, d *db.DB, m llm.Model, opts ...option) *house {
 		t.Fatal(err)
 	}
 	c.Runs = h.runs
-	c.Permits = permit.New(permit.Config{DB: d, Chat: h.chat, Look: 10 * time.Millisecond, Claims: func(ctx context.Context, user, token, name string) error {
+	c.Permits = chat.NewPermits(chat.PermitsConfig{DB: d, Chat: h.chat, Look: 10 * time.Millisecond, Claims: func(ctx context.Context, user, token, name string) error {
 		return c.Callers.Claims(ctx, user, token, "tool/call", "ixo:oracle:"+string(oracleDID)+":tool/"+name)
 	}})
 	h.svc = oracle.New(c)

@@ -27,7 +27,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
-	"github.com/hearth-dmrv/hearth/internal/oracle/permit"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/secret"
@@ -102,7 +101,7 @@ func newRig(t testing.TB, d *db.DB) *rig {
 			t.Fatal(err)
 		}
 	}
-	permits := permit.New(permit.Config{DB: d, Chat: h.chat, Look: 10 * time.Millisecond})
+	permits := chat.NewPermits(chat.PermitsConfig{DB: d, Chat: h.chat, Look: 10 * time.Millisecond})
 	svc := oracle.New(oracle.Config{
 		Callers: caller.New(caller.Config{DID: oracleDID, DB: d}), Chat: h.chat, Runs: h.runs, Agent: agent.New(agent.Config{Model: h.model}),
 		Models: models, Tools: tools, Permits: permits, Throttle: -1,

@@ -6,6 +6,12 @@
 // one, and that a deleted session is gone at once, whatever happens while its
 // rows are removed. It knows neither HTTP nor the model; package run stores the
 // results of a turn.
+//
+// Permits decides whether a tool that changes something may run. A confirmation is
+// a row, so that it survives a restart and can be given at any instance; it is bound
+// to one tool, one conversation and the exact arguments, counts once and ends after
+// five minutes; only the user of the run can give it; and silence is a refusal.
+// Tools that change nothing and tools that run in the user's page need none.
 package chat
 
 import (
@@ -157,7 +163,7 @@ func New(c Config) *Store {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Store{cfg: c, box: c.Key.Box("oracle delegation"), recall: newRecall(recallBytes)}
+	return &Store{cfg: c, box: c.Key.Box("oracle delegation"), recall: newRecall(recallBytes), parts: []Part{permits()}}
 }
 
 // Attach makes a part's data be removed with every session that is deleted from

@@ -1,4 +1,4 @@
-package permit
+package chat
 
 import (
 	"context"
@@ -23,7 +23,7 @@ func textNobody(name string) string {
 }
 
 // Guard makes every tool of a run that changes something ask first.
-func (s *Service) Guard(tools []tool.Tool, a tool.Asker) []tool.Tool {
+func (s *Permits) Guard(tools []tool.Tool, a tool.Asker) []tool.Tool {
 	out := make([]tool.Tool, len(tools))
 	for i, t := range tools {
 		out[i] = t
@@ -37,7 +37,7 @@ func (s *Service) Guard(tools []tool.Tool, a tool.Asker) []tool.Tool {
 // guarded is a tool that runs once it is permitted.
 type guarded struct {
 	tool.Tool
-	s  *Service
+	s  *Permits
 	by tool.Asker
 }
 
@@ -46,7 +46,7 @@ var _ tool.Tool = (*guarded)(nil)
 // Spec describes the tool; a call may last as long as a question waits.
 func (g *guarded) Spec() tool.Spec {
 	spec := g.Tool.Spec()
-	spec.Timeout = g.s.cfg.Wait + orElse(spec.Timeout, usualTime)
+	spec.Timeout = g.s.cfg.Wait + orElse(spec.Timeout, toolTime)
 	return spec
 }
 
@@ -62,7 +62,7 @@ func (g *guarded) Run(ctx context.Context, c tool.Call) (tool.Output, error) {
 	if _, ok := tool.AsForeign(g.Tool); ok && worded {
 		ctx = tool.WithWord(ctx)
 	}
-	ctx, cancel := context.WithTimeout(ctx, orElse(g.Tool.Spec().Timeout, usualTime))
+	ctx, cancel := context.WithTimeout(ctx, orElse(g.Tool.Spec().Timeout, toolTime))
 	defer cancel()
 	return g.Tool.Run(ctx, c)
 }
@@ -85,7 +85,7 @@ func (g *guarded) allow(ctx context.Context, c tool.Call) (worded bool, refusal 
 	}
 	// One that was confirmed for a run that a restart has ended counts for the
 	// same call of the next.
-	used, err := useEarlier(ctx, g.s.cfg.DB, g.by, bound(c, g.seal()), g.s.now())
+	used, err := useEarlierQuestion(ctx, g.s.cfg.DB, g.by, bound(c, g.seal()), g.s.now())
 	if err != nil || used {
 		return used, "", err
 	}
@@ -130,13 +130,13 @@ func (g *guarded) ask(ctx context.Context, c tool.Call) (refusal string, err err
 		args = jsontext.Value("{}")
 	}
 	now := s.now()
-	r := &row{
+	r := &question{
 		place: place{g.by.Run, c.ID}, user: g.by.User, session: g.by.Session, tool: c.Name, about: g.about(), args: string(args),
 		hash: bound(c, g.seal()), seal: g.seal(), state: tool.QuestionWaiting, created: now, expires: now + s.cfg.Wait.Milliseconds(),
 	}
 	decided, leave := s.listen(r.place)
 	defer leave()
-	if err := put(ctx, s.cfg.DB, r); err != nil {
+	if err := putQuestion(ctx, s.cfg.DB, r); err != nil {
 		return "", err
 	}
 	if err := g.tell(r.show(now)); err != nil {
@@ -169,11 +169,11 @@ func (g *guarded) ask(ctx context.Context, c tool.Call) (refusal string, err err
 // leave closes a question that nobody waits for any more, so that no later answer
 // counts. One that a restart has interrupted stays: its answer counts for the same
 // call of the next run.
-func (g *guarded) leave(ctx context.Context, r *row, err error) error {
+func (g *guarded) leave(ctx context.Context, r *question, err error) error {
 	if cause := context.Cause(ctx); cause == nil || g.by.Ended != nil && !g.by.Ended(cause) {
 		return err
 	}
-	return errors.Join(err, drop(context.WithoutCancel(ctx), g.s.cfg.DB, r.place))
+	return errors.Join(err, dropQuestion(context.WithoutCancel(ctx), g.s.cfg.DB, r.place))
 }
 
 // askPage has a page ask. Its answer goes the way every answer goes.
@@ -193,7 +193,7 @@ func (g *guarded) tell(q tool.Question) error {
 
 // wait waits until a question is decided here or elsewhere, or has ended. A
 // confirmation it finds is used by that: it counts for this call alone.
-func (g *guarded) wait(ctx context.Context, r *row, decided <-chan struct{}) (tool.Question, error) {
+func (g *guarded) wait(ctx context.Context, r *question, decided <-chan struct{}) (tool.Question, error) {
 	s := g.s
 	look := time.NewTicker(s.cfg.Look)
 	defer look.Stop()
@@ -205,7 +205,7 @@ func (g *guarded) wait(ctx context.Context, r *row, decided <-chan struct{}) (to
 		case <-ctx.Done():
 			return tool.Question{}, context.Cause(ctx)
 		}
-		used, err := use(ctx, s.cfg.DB, r.place, s.now())
+		used, err := useQuestion(ctx, s.cfg.DB, r.place, s.now())
 		if err != nil {
 			return tool.Question{}, err
 		}

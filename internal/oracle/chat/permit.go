@@ -1,13 +1,4 @@
-// Package permit decides whether a tool that changes something may run: because
-// the user has granted it before, sent an invocation for it, or confirms this very
-// call.
-//
-// It promises that a confirmation is a row, so that it survives a restart and can
-// be given at any instance; that it is bound to one tool, one conversation and the
-// exact arguments, counts once and ends after five minutes; that only the user of
-// the run can give it; and that silence is a refusal. It ignores tools that change
-// nothing and tools that run in the user's page.
-package permit
+package chat
 
 import (
 	"context"
@@ -18,30 +9,29 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
 const (
-	// usualWait is how long a question waits for its answer.
-	usualWait = 5 * time.Minute
-	// usualLook is how often a waiting call looks for an answer that was given at
+	// questionWait is how long a question waits for its answer.
+	questionWait = 5 * time.Minute
+	// questionLook is how often a waiting call looks for an answer that was given at
 	// another instance.
-	usualLook = time.Second
-	// usualTime is how long a tool that names no time may run once permitted.
-	usualTime = 30 * time.Second
-	// kept is how long an ended question can still be read.
-	kept = 24 * time.Hour
+	questionLook = time.Second
+	// toolTime is how long a tool that names no time may run once permitted.
+	toolTime = 30 * time.Second
+	// keptQuestion is how long an ended question can still be read.
+	keptQuestion = 24 * time.Hour
 	// maxGrants is how many grants a user may have.
 	maxGrants = 1000
-	// sweep is how many old questions a new one removes.
-	sweep = 20
+	// sweptQuestions is how many old questions a new one removes.
+	sweptQuestions = 20
 )
 
-// Config configures a Service. Zero values are the defaults.
-type Config struct {
+// PermitsConfig configures Permits. Zero values are the defaults.
+type PermitsConfig struct {
 	DB   *db.DB
-	Chat *chat.Store
+	Chat *Store
 	// Claims returns nil if a token that a user sent is for a call of a tool. Without
 	// it no token permits anything.
 	Claims func(ctx context.Context, did, token, name string) error
@@ -50,37 +40,38 @@ type Config struct {
 	Now    func() time.Time // the clock of the store by default
 }
 
-// Service keeps questions and grants. It is safe for concurrent use.
-type Service struct {
-	cfg Config
+// Permits decides whether a tool that changes something may run: because the user
+// has granted it before, sent an invocation for it, or confirms this very call. It
+// is safe for concurrent use.
+type Permits struct {
+	cfg PermitsConfig
 
 	mu      sync.Mutex
 	waiting map[place]chan struct{} // closed when decided here
 }
 
-// New makes a Service whose rows are removed with their conversations.
-func New(c Config) *Service {
+// NewPermits makes a Permits whose rows are removed with their conversations.
+func NewPermits(c PermitsConfig) *Permits {
 	if c.Wait <= 0 {
-		c.Wait = usualWait
+		c.Wait = questionWait
 	}
 	if c.Look <= 0 {
-		c.Look = usualLook
+		c.Look = questionLook
 	}
 	if c.Now == nil {
 		c.Now = c.DB.Now
 	}
-	c.Chat.Attach(Part())
-	return &Service{cfg: c, waiting: map[place]chan struct{}{}}
+	return &Permits{cfg: c, waiting: map[place]chan struct{}{}}
 }
 
 // Part is what is removed with conversations, for a store of conversations
-// without a Service.
-func Part() chat.Part { return chat.Part{Shrink: shrink, Blank: blank, Left: left} }
+// without a Permits.
+func permits() Part { return Part{Shrink: shrinkQuestions, Blank: blankQuestions, Left: dropGrants} }
 
 // Find reads a question of a user. One that does not exist and one of somebody
 // else look alike: CONFIRMATION_NOT_FOUND.
-func (s *Service) Find(ctx context.Context, user, run, call string) (tool.Question, error) {
-	r, err := find(ctx, s.cfg.DB, user, place{run, call})
+func (s *Permits) Find(ctx context.Context, user, run, call string) (tool.Question, error) {
+	r, err := findQuestion(ctx, s.cfg.DB, user, place{run, call})
 	if err != nil {
 		return tool.Question{}, err
 	}
@@ -88,9 +79,9 @@ func (s *Service) Find(ctx context.Context, user, run, call string) (tool.Questi
 }
 
 // Waiting lists the open questions of a run of a user.
-func (s *Service) Waiting(ctx context.Context, user, run string) ([]tool.Question, error) {
+func (s *Permits) Waiting(ctx context.Context, user, run string) ([]tool.Question, error) {
 	now := s.now()
-	rows, err := waiting(ctx, s.cfg.DB, user, run, now)
+	rows, err := waitingQuestions(ctx, s.cfg.DB, user, run, now)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +95,7 @@ func (s *Service) Waiting(ctx context.Context, user, run string) ([]tool.Questio
 // Decide answers a question of a user. Faults: CONFIRMATION_NOT_FOUND,
 // CONFIRMATION_DECIDED when it was answered differently before, and
 // CONFIRMATION_EXPIRED.
-func (s *Service) Decide(ctx context.Context, user, run, call string, yes bool) (tool.Question, error) {
+func (s *Permits) Decide(ctx context.Context, user, run, call string, yes bool) (tool.Question, error) {
 	state := tool.QuestionRefused
 	if yes {
 		state = tool.QuestionConfirmed
@@ -112,7 +103,7 @@ func (s *Service) Decide(ctx context.Context, user, run, call string, yes bool) 
 	if _, err := s.Find(ctx, user, run, call); err != nil {
 		return tool.Question{}, err
 	}
-	done, err := decide(ctx, s.cfg.DB, place{run, call}, state, s.now())
+	done, err := decideQuestion(ctx, s.cfg.DB, place{run, call}, state, s.now())
 	if err != nil {
 		return tool.Question{}, err
 	}
@@ -132,7 +123,7 @@ func (s *Service) Decide(ctx context.Context, user, run, call string, yes bool) 
 
 // Close refuses the open questions of a user's conversation, and unused confirmations in
 // it, because the user has stopped it. It changes nothing of other users.
-func (s *Service) Close(ctx context.Context, user, sessionID string) error {
+func (s *Permits) Close(ctx context.Context, user, sessionID string) error {
 	session, err := s.cfg.Chat.Number(ctx, user, sessionID)
 	if fault.KindOf(err) == fault.NotFound {
 		return nil
@@ -140,13 +131,13 @@ func (s *Service) Close(ctx context.Context, user, sessionID string) error {
 	if err != nil {
 		return err
 	}
-	return closeAll(ctx, s.cfg.DB, user, session)
+	return closeQuestions(ctx, s.cfg.DB, user, session)
 }
 
 // Keep lets the tool of a question that a user has confirmed run without further
 // questions in its conversation. Faults: CONFIRMATION_NOT_FOUND, TOO_MANY_GRANTS.
-func (s *Service) Keep(ctx context.Context, user, run, call string) error {
-	r, err := find(ctx, s.cfg.DB, user, place{run, call})
+func (s *Permits) Keep(ctx context.Context, user, run, call string) error {
+	r, err := findQuestion(ctx, s.cfg.DB, user, place{run, call})
 	if err != nil || r.state != tool.QuestionConfirmed && r.state != tool.QuestionUsed {
 		return err
 	}
@@ -154,13 +145,13 @@ func (s *Service) Keep(ctx context.Context, user, run, call string) error {
 }
 
 // Grants lists the grants of a user, by tool.
-func (s *Service) Grants(ctx context.Context, user string) ([]tool.Grant, error) {
+func (s *Permits) Grants(ctx context.Context, user string) ([]tool.Grant, error) {
 	return grants(ctx, s.cfg.DB, user, s.now())
 }
 
 // Grant lets a tool run without questions, in one conversation of the user or,
 // without its id, in all of them. Faults: SESSION_NOT_FOUND, TOO_MANY_GRANTS.
-func (s *Service) Grant(ctx context.Context, user string, g tool.Grant) (tool.Grant, error) {
+func (s *Permits) Grant(ctx context.Context, user string, g tool.Grant) (tool.Grant, error) {
 	session, err := s.session(ctx, user, g.SessionID)
 	if err != nil {
 		return tool.Grant{}, err
@@ -169,7 +160,7 @@ func (s *Service) Grant(ctx context.Context, user string, g tool.Grant) (tool.Gr
 	return g, s.put(ctx, user, session, g)
 }
 
-func (s *Service) put(ctx context.Context, user string, session int64, g tool.Grant) error {
+func (s *Permits) put(ctx context.Context, user string, session int64, g tool.Grant) error {
 	full, err := putGrant(ctx, s.cfg.DB, user, session, g)
 	if err == nil && full {
 		err = fault.New(fault.Conflict, "TOO_MANY_GRANTS", "You have 1,000 grants. Take one back first.")
@@ -179,7 +170,7 @@ func (s *Service) put(ctx context.Context, user string, session int64, g tool.Gr
 
 // Seals returns the seals of foreign tools at the time a user granted them for
 // a conversation, by tool.
-func (s *Service) Seals(ctx context.Context, user, sessionID string) (map[string]string, error) {
+func (s *Permits) Seals(ctx context.Context, user, sessionID string) (map[string]string, error) {
 	session, err := s.session(ctx, user, sessionID)
 	if err != nil || session == 0 {
 		return nil, err
@@ -188,7 +179,7 @@ func (s *Service) Seals(ctx context.Context, user, sessionID string) (map[string
 }
 
 // Withdraw removes a grant. The fault is GRANT_NOT_FOUND.
-func (s *Service) Withdraw(ctx context.Context, user, sessionID, name string) error {
+func (s *Permits) Withdraw(ctx context.Context, user, sessionID, name string) error {
 	session, err := s.session(ctx, user, sessionID)
 	if err != nil {
 		return err
@@ -201,7 +192,7 @@ func (s *Service) Withdraw(ctx context.Context, user, sessionID, name string) er
 }
 
 // session gives the number of a conversation, 0 without its id.
-func (s *Service) session(ctx context.Context, user, id string) (int64, error) {
+func (s *Permits) session(ctx context.Context, user, id string) (int64, error) {
 	if id == "" {
 		return 0, nil
 	}
@@ -216,9 +207,9 @@ func closed(status string) string {
 	return "it was " + status + " before"
 }
 
-func (s *Service) now() int64 { return s.cfg.Now().UnixMilli() }
+func (s *Permits) now() int64 { return s.cfg.Now().UnixMilli() }
 
-func notFound() error {
+func noQuestion() error {
 	return fault.New(fault.NotFound, "CONFIRMATION_NOT_FOUND", "No question of this run has this id.")
 }
 
@@ -234,7 +225,7 @@ func bound(c tool.Call, seal string) string {
 }
 
 // listen gives a channel that is closed when a question is decided here.
-func (s *Service) listen(at place) (decided <-chan struct{}, leave func()) {
+func (s *Permits) listen(at place) (decided <-chan struct{}, leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ch := make(chan struct{})
@@ -249,7 +240,7 @@ func (s *Service) listen(at place) (decided <-chan struct{}, leave func()) {
 }
 
 // wake has the call that waits for a question look for its answer.
-func (s *Service) wake(at place) {
+func (s *Permits) wake(at place) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ch, ok := s.waiting[at]; ok {

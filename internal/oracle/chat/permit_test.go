@@ -1,4 +1,4 @@
-package permit_test
+package chat_test
 
 import (
 	"context"
@@ -15,36 +15,33 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
-	"github.com/hearth-dmrv/hearth/internal/oracle/permit"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 )
 
-const ann, bob = "did:key:ann", "did:key:bob"
-
-// rig is a store with two instances over it.
-type rig struct {
+// permitRig is a store with two instances over it.
+type permitRig struct {
 	t       *testing.T
 	db      *db.DB
 	chat    *chat.Store
-	here    *permit.Service
-	there   *permit.Service
+	here    *chat.Permits
+	there   *chat.Permits
 	now     atomic.Int64
 	session string
 	number  int64
 	effects atomic.Int32
 }
 
-func newRig(t *testing.T, d *db.DB) *rig {
+func newPermitRig(t *testing.T, d *db.DB) *permitRig {
 	t.Helper()
 	key, err := secret.Parse(strings.Repeat("k", 64))
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &rig{t: t, db: d, chat: chat.New(chat.Config{DB: d, Key: key})}
+	g := &permitRig{t: t, db: d, chat: chat.New(chat.Config{DB: d, Key: key})}
 	g.now.Store(time.Now().UnixMilli())
-	c := permit.Config{DB: d, Chat: g.chat, Look: 5 * time.Millisecond, Now: func() time.Time { return time.UnixMilli(g.now.Load()) }}
-	g.here, g.there = permit.New(c), permit.New(c)
+	c := chat.PermitsConfig{DB: d, Chat: g.chat, Look: 5 * time.Millisecond, Now: func() time.Time { return time.UnixMilli(g.now.Load()) }}
+	g.here, g.there = chat.NewPermits(c), chat.NewPermits(c)
 	s, err := g.chat.CreateSession(t.Context(), ann)
 	if err != nil {
 		t.Fatal(err)
@@ -64,13 +61,13 @@ type call struct {
 }
 
 // try calls the tool in a run, at the first instance.
-func (g *rig) try(run, args string) call {
+func (g *permitRig) try(run, args string) call {
 	g.t.Helper()
 	return g.tryAs(tool.Context{User: ann, Whole: true}, run, args)
 }
 
 // tryAs is try for somebody else.
-func (g *rig) tryAs(who tool.Context, run, args string) call {
+func (g *permitRig) tryAs(who tool.Context, run, args string) call {
 	g.t.Helper()
 	asked, out := make(chan tool.Question, 2), make(chan tool.Output, 1)
 	burn := tool.Func{Describe: tool.Spec{Name: "burn"}, Do: func(context.Context, tool.Call) (tool.Output, error) {
@@ -90,7 +87,7 @@ func (g *rig) tryAs(who tool.Context, run, args string) call {
 }
 
 // ended wants the end of a call and how often the tool has run by then.
-func (g *rig) ended(c call, effects int32, refusal string) {
+func (g *permitRig) ended(c call, effects int32, refusal string) {
 	g.t.Helper()
 	if o := <-c.out; !strings.Contains(o.Err, refusal) || (refusal == "") != (o.Err == "") || g.effects.Load() != effects {
 		g.t.Errorf("the call gave %+v, %d effects; want %q, %d", o, g.effects.Load(), refusal, effects)
@@ -102,7 +99,7 @@ func (g *rig) ended(c call, effects int32, refusal string) {
 func TestPartOfAUser(t *testing.T) {
 	t.Parallel()
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
-		g := newRig(t, d)
+		g := newPermitRig(t, d)
 		if _, err := g.here.Grant(t.Context(), ann, tool.Grant{Tool: "burn"}); err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +111,7 @@ func TestPartOfAUser(t *testing.T) {
 func TestQuestion(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		g, ctx := newRig(t, d), t.Context()
+		g, ctx := newPermitRig(t, d), t.Context()
 		code := func(err error, want string) {
 			t.Helper()
 			if fault.CodeOf(err) != want {
@@ -173,7 +170,7 @@ func (s stranger) MayPermit(context.Context) error { return nil }
 func TestStrangers(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		g, ctx := newRig(t, d), t.Context()
+		g, ctx := newPermitRig(t, d), t.Context()
 		do := func(seal, run string, tell func(tool.Question) error) (worded bool) {
 			t.Helper()
 			one := stranger{tool.Func{Describe: tool.Spec{Name: "far__burn"}, Do: func(ctx context.Context, _ tool.Call) (tool.Output, error) {
@@ -222,7 +219,7 @@ var errStops = errors.New("the server stops")
 func TestAbortedQuestion(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		g, ctx := newRig(t, d), t.Context()
+		g, ctx := newPermitRig(t, d), t.Context()
 		gone := errors.New("aborted")
 		c := g.try("one", `{"a":1}`)
 		<-c.asked
@@ -246,7 +243,7 @@ func TestAbortedQuestion(t *testing.T) {
 func TestClosedQuestions(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		g, ctx := newRig(t, d), t.Context()
+		g, ctx := newPermitRig(t, d), t.Context()
 		left := func(run string, confirmed bool) {
 			t.Helper()
 			c := g.try(run, `{"a":1}`)
@@ -293,7 +290,7 @@ func TestClosedQuestions(t *testing.T) {
 func TestManyGrants(t *testing.T) {
 	t.Parallel()
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
-		g, ctx := newRig(t, d), t.Context()
+		g, ctx := newPermitRig(t, d), t.Context()
 		give := func(name string, expires time.Time) string {
 			_, err := g.here.Grant(ctx, ann, tool.Grant{Tool: name, ExpiresAt: expires})
 			return fault.CodeOf(err)
@@ -332,7 +329,7 @@ func TestManyGrants(t *testing.T) {
 func TestConfirmedBeforeARestart(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		g, ctx := newRig(t, d), t.Context()
+		g, ctx := newPermitRig(t, d), t.Context()
 		gone := errStops
 		c := g.try("one", `{"a":1,"b":2}`)
 		<-c.asked
@@ -358,7 +355,7 @@ func TestConfirmedBeforeARestart(t *testing.T) {
 func TestRowsGo(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		g, ctx := newRig(t, d), t.Context()
+		g, ctx := newPermitRig(t, d), t.Context()
 		c := g.try("one", `{"a":1}`)
 		<-c.asked
 		c.stop(errors.New("gone"))
