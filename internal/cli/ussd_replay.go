@@ -14,7 +14,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/ussd/dialog"
-	"github.com/hearth-dmrv/hearth/internal/ussd/textfile"
+	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
 )
 
@@ -166,7 +166,7 @@ func readDialogs(args []string) ([]*dialog.Dialog, error) {
 	var out []*dialog.Dialog
 	var wrong []error
 	for _, file := range files {
-		data, err := textfile.Read(file)
+		data, err := menu.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}

@@ -13,8 +13,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/hearth-dmrv/hearth/internal/ussd/textfile"
 )
 
 //go:embed packs/*.yaml
@@ -38,7 +36,7 @@ func Source(nameOrPath string) ([]byte, error) {
 	if slices.Contains(Shipped(), nameOrPath) {
 		return packs.ReadFile("packs/" + nameOrPath + ".yaml")
 	}
-	return textfile.Read(nameOrPath)
+	return ReadFile(nameOrPath)
 }
 
 // Open reads a bundled pack by its name, or a file by its path.

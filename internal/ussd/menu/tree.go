@@ -14,9 +14,8 @@ import (
 )
 
 const (
-	maxFile    = 256 << 10 // bytes of a pack
-	maxNesting = 16        // a pack needs seven
-	maxMargin  = 120       // columns before the first letter of a line
+	maxNesting = 16  // a pack needs seven
+	maxMargin  = 120 // columns before the first letter of a line
 )
 
 // spot is a place in the file; both count from 1.
@@ -43,8 +42,8 @@ type member struct {
 // or becomes a problem.
 func readTree(data []byte) (root *value, problems Problems) {
 	switch {
-	case len(data) > maxFile:
-		return nil, spot{1, 1}.problem("the file is larger than " + strconv.Itoa(maxFile>>10) + " KiB")
+	case len(data) > MaxFile:
+		return nil, spot{1, 1}.problem("the file is larger than " + strconv.Itoa(MaxFile>>10) + " KiB")
 	case !utf8.Valid(data):
 		return nil, spot{1, 1}.problem("the file is not UTF-8")
 	}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hearth-dmrv/hearth/internal/ussd/textfile"
+	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 )
 
 //go:embed gateways/*.yaml
@@ -49,7 +49,7 @@ func Open(path string) (*Set, error) {
 	own := &Set{byName: map[string]*Gateway{}}
 	var wrong Problems
 	for _, file := range files {
-		data, err := textfile.Read(file)
+		data, err := menu.ReadFile(file)
 		if err != nil {
 			return nil, fmt.Errorf("read gateways: %w", err)
 		}

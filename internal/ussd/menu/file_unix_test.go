@@ -1,6 +1,6 @@
 //go:build unix
 
-package textfile_test
+package menu_test
 
 import (
 	"errors"
@@ -11,14 +11,14 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/hearth-dmrv/hearth/internal/ussd/textfile"
+	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 )
 
 func TestRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	for name, size := range map[string]int{"empty": 0, "small": 5, "full": textfile.Max, "over": textfile.Max + 1} {
+	for name, size := range map[string]int{"empty": 0, "small": 5, "full": menu.MaxFile, "over": menu.MaxFile + 1} {
 		if err := os.WriteFile(at(name), []byte(strings.Repeat("x", size)), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func TestRead(t *testing.T) {
 	}{
 		{at("empty"), "", 0},
 		{at("small"), "", 5},
-		{at("full"), "", textfile.Max},
+		{at("full"), "", menu.MaxFile},
 		{at("over"), "more than 262144 bytes", 0},
 		{at("pipe"), "not a regular file", 0},
 		{at("linked pipe"), "not a regular file", 0},
@@ -45,12 +45,12 @@ func TestRead(t *testing.T) {
 		{dir, "not a regular file", 0},
 		{"/dev/zero", "not a regular file", 0},
 	} {
-		got, err := textfile.Read(tt.path)
+		got, err := menu.ReadFile(tt.path)
 		if len(got) != tt.size || (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("Read(%s) = %d bytes, %v, want %d and %q", tt.path, len(got), err, tt.size, tt.want)
 		}
 	}
-	if _, err := textfile.Read(at("nothing")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := menu.ReadFile(at("nothing")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing file: %v, want ErrNotExist", err)
 	}
 }
