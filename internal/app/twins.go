@@ -27,7 +27,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/resolve"
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
-	"github.com/hearth-dmrv/hearth/internal/entity/voucher"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
@@ -52,7 +51,7 @@ type twins struct {
 	devices   *device.Service
 	claims    *claim.Service
 	issued    *credential.Service
-	vouchers  *voucher.Service
+	vouchers  *credential.Vouchers
 	bulk      *bulk.Service
 }
 

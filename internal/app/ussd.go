@@ -16,6 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/demo"
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/credential"
 	"github.com/hearth-dmrv/hearth/internal/entity/erase"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
@@ -67,7 +68,7 @@ func MenuActions(accounts *account.Service, c fetch.Config) map[string]machine.A
 func (a *App) fetching(out *outbound.Client, accounts *account.Service, outbox *sms.Outbox) fetch.Config {
 	return fetch.Config{
 		Client: out, Log: a.log, Types: a.cfg.USSD.MenuTwins, Customer: accounts.DIDOf, Twins: a.menuTwins,
-		Vouchers: menuVouchers{a.twins.vouchers}, DB: a.DB, Jobs: a.Jobs, SMS: outbox, PerHour: a.cfg.USSD.AsksPerHour,
+		Vouchers: menuVouchers{func() *credential.Vouchers { return a.twins.vouchers }}, DB: a.DB, Jobs: a.Jobs, SMS: outbox, PerHour: a.cfg.USSD.AsksPerHour,
 		Oracle:  &menuOracle{mind: func() *mind { return a.mind }, who: a.asCustomer(accounts)},
 		Surveys: &menuSurveys{interviews: a.surveys.interviews, accounts: accounts},
 	}

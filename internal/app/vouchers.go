@@ -7,17 +7,17 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/credential"
 	"github.com/hearth-dmrv/hearth/internal/entity/group"
 	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
-	"github.com/hearth-dmrv/hearth/internal/entity/voucher"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/ussd/fetch"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // vouchers makes the service of vouchers.
-func vouchers(a *App, t *twins) *voucher.Service {
-	return voucher.New(voucher.Config{
+func vouchers(a *App, t *twins) *credential.Vouchers {
+	return credential.NewVouchers(credential.VouchersConfig{
 		DB: a.DB, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Certificate: t.certificate, Stands: t.stands, Controls: t.controls,
 	})
 }
@@ -94,16 +94,16 @@ func (t *twins) controls(ctx context.Context, q db.Querier, did string) (bool, e
 }
 
 // menuVouchers is the vouchers of the customer who has logged in to a menu.
-type menuVouchers struct{ of *voucher.Service }
+type menuVouchers struct{ of func() *credential.Vouchers }
 
 var _ fetch.Vouchers = menuVouchers{}
 
 // Held lists the vouchers of a customer.
-func (m menuVouchers) Held(ctx context.Context, did string) ([]*voucher.Voucher, error) {
-	return m.of.Held(ctx, auth.OperatorWorkspace, did)
+func (m menuVouchers) Held(ctx context.Context, did string) ([]*credential.Voucher, error) {
+	return m.of().Held(ctx, auth.OperatorWorkspace, did)
 }
 
 // Pay redeems one of them at its supplier.
-func (m menuVouchers) Pay(ctx context.Context, did, key string, d voucher.RedemptionDraft) (*voucher.Redemption, error) {
-	return m.of.Pay(web.WithCaller(ctx, web.Caller{Workspace: auth.OperatorWorkspace, DID: did}), did, key, d)
+func (m menuVouchers) Pay(ctx context.Context, did, key string, d credential.RedemptionDraft) (*credential.Redemption, error) {
+	return m.of().Pay(web.WithCaller(ctx, web.Caller{Workspace: auth.OperatorWorkspace, DID: did}), did, key, d)
 }

@@ -9,6 +9,11 @@
 // follow the credential's twin in the same transaction.
 //
 // It does not decide about claims: package claim does, and asks it to sign.
+//
+// Vouchers are paid from a credential. A voucher belongs to a recipient and is redeemed
+// by suppliers in parts until nothing is left, it expires or it is cancelled. A balance
+// is counted in hundredths. One statement checks that there is enough and subtracts, so
+// the balance never falls below zero, however many redeem at once.
 package credential
 
 import (

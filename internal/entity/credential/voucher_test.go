@@ -1,4 +1,4 @@
-package voucher_test
+package credential_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
-	"github.com/hearth-dmrv/hearth/internal/entity/voucher"
+	"github.com/hearth-dmrv/hearth/internal/entity/credential"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -26,8 +26,8 @@ const (
 	cert  = "did:ixo:entity:cert"
 )
 
-type env struct {
-	s   *voucher.Service
+type voucherEnv struct {
+	s   *credential.Vouchers
 	d   *db.DB
 	now time.Time
 
@@ -35,10 +35,10 @@ type env struct {
 	hands map[string]bool // "controller twin"
 }
 
-func newEnv(t *testing.T, d *db.DB) *env {
+func newVoucherEnv(t *testing.T, d *db.DB) *voucherEnv {
 	t.Helper()
-	v := &env{d: d, hands: map[string]bool{}, now: time.Date(2026, 11, 18, 8, 0, 0, 0, time.UTC)}
-	v.s = voucher.New(voucher.Config{
+	v := &voucherEnv{d: d, hands: map[string]bool{}, now: time.Date(2026, 11, 18, 8, 0, 0, 0, time.UTC)}
+	v.s = credential.NewVouchers(credential.VouchersConfig{
 		DB: d, Events: event.New(event.Config{DB: d, Cursors: eventtest.Cursors()}), Cursors: eventtest.Cursors(), Now: func() time.Time { return v.now },
 		Certificate: func(_ context.Context, _ db.Querier, did string) (string, error) {
 			if did != cert {
@@ -69,9 +69,9 @@ func as(t *testing.T, who string, scopes ...string) context.Context {
 	return web.WithCaller(t.Context(), web.Caller{Workspace: ws, DID: did, Scopes: scopes})
 }
 
-func (v *env) issue(t *testing.T, change func(*voucher.Draft)) (*voucher.Voucher, error) {
+func (v *voucherEnv) issue(t *testing.T, change func(*credential.VoucherDraft)) (*credential.Voucher, error) {
 	t.Helper()
-	d := voucher.Draft{RecipientDID: home, EmissionCertificateID: cert, Value: 100, Currency: "ZMW", Attributes: map[string]any{"programme": "pellets"}}
+	d := credential.VoucherDraft{RecipientDID: home, EmissionCertificateID: cert, Value: 100, Currency: "ZMW", Attributes: map[string]any{"programme": "pellets"}}
 	if change != nil {
 		change(&d)
 	}
@@ -79,10 +79,10 @@ func (v *env) issue(t *testing.T, change func(*voucher.Draft)) (*voucher.Voucher
 	return got.Value, err
 }
 
-func (v *env) redeem(t *testing.T, who, id string, amount float64) (*voucher.Redemption, error) {
+func (v *voucherEnv) redeem(t *testing.T, who, id string, amount float64) (*credential.Redemption, error) {
 	t.Helper()
 	did := who[strings.LastIndex(who, " ")+1:]
-	got, err := v.s.Redeem(as(t, who, "vouchers:redeem"), voucher.RedemptionDraft{VoucherID: id, SupplierDID: did, Amount: amount, ProductID: "pellets"})
+	got, err := v.s.Redeem(as(t, who, "vouchers:redeem"), credential.RedemptionDraft{VoucherID: id, SupplierDID: did, Amount: amount, ProductID: "pellets"})
 	return got.Value, err
 }
 
@@ -96,29 +96,29 @@ func want(t *testing.T, what string, err error, code string) {
 
 func TestDrafts(t *testing.T) {
 	t.Parallel()
-	v := newEnv(t, dbtest.SQLite(t))
+	v := newVoucherEnv(t, dbtest.SQLite(t))
 	for name, tt := range map[string]struct {
-		change func(*voucher.Draft)
+		change func(*credential.VoucherDraft)
 		field  string
 	}{
 		"as documented":        {nil, ""},
-		"two decimals":         {func(d *voucher.Draft) { d.Value = 0.29 }, ""},
-		"a large amount":       {func(d *voucher.Draft) { d.Value = 999_999_999.99 }, ""},
-		"three decimals":       {func(d *voucher.Draft) { d.Value = 1.005 }, "/value decimals"},
-		"nothing":              {func(d *voucher.Draft) { d.Value = 0 }, "/value out_of_range"},
-		"less than nothing":    {func(d *voucher.Draft) { d.Value = -5 }, "/value out_of_range"},
-		"next to nothing":      {func(d *voucher.Draft) { d.Value = 1e-9 }, "/value decimals"},
-		"almost a hundred":     {func(d *voucher.Draft) { d.Value = 99.9999999999 }, "/value decimals"},
-		"no recipient":         {func(d *voucher.Draft) { d.RecipientDID = "" }, "/recipientDid not_a_did"},
-		"for the supplier":     {func(d *voucher.Draft) { d.SupplierDID = home }, "/supplierDid recipient"},
-		"ended":                {func(d *voucher.Draft) { d.ExpiresAt = v.now }, "/expiresAt out_of_range"},
-		"for ever":             {func(d *voucher.Draft) { d.ExpiresAt = v.now.AddDate(11, 0, 0) }, "/expiresAt out_of_range"},
-		"a currency by name":   {func(d *voucher.Draft) { d.Currency = "Kwacha" }, "/currency invalid"},
-		"attributes in depth":  {func(d *voucher.Draft) { d.Attributes["a"] = []any{1} }, "/attributes invalid"},
-		"a long attribute":     {func(d *voucher.Draft) { d.Attributes["a"] = strings.Repeat("x", 201) }, "/attributes too_long"},
-		"no such certificate":  {func(d *voucher.Draft) { d.EmissionCertificateID = other }, "CERTIFICATE_NOT_FOUND"},
-		"too many attributes":  {func(d *voucher.Draft) { d.Attributes = many(21) }, "/attributes too_many"},
-		"a tenth of a hundred": {func(d *voucher.Draft) { d.Value = 0.001 }, "/value decimals"},
+		"two decimals":         {func(d *credential.VoucherDraft) { d.Value = 0.29 }, ""},
+		"a large amount":       {func(d *credential.VoucherDraft) { d.Value = 999_999_999.99 }, ""},
+		"three decimals":       {func(d *credential.VoucherDraft) { d.Value = 1.005 }, "/value decimals"},
+		"nothing":              {func(d *credential.VoucherDraft) { d.Value = 0 }, "/value out_of_range"},
+		"less than nothing":    {func(d *credential.VoucherDraft) { d.Value = -5 }, "/value out_of_range"},
+		"next to nothing":      {func(d *credential.VoucherDraft) { d.Value = 1e-9 }, "/value decimals"},
+		"almost a hundred":     {func(d *credential.VoucherDraft) { d.Value = 99.9999999999 }, "/value decimals"},
+		"no recipient":         {func(d *credential.VoucherDraft) { d.RecipientDID = "" }, "/recipientDid not_a_did"},
+		"for the supplier":     {func(d *credential.VoucherDraft) { d.SupplierDID = home }, "/supplierDid recipient"},
+		"ended":                {func(d *credential.VoucherDraft) { d.ExpiresAt = v.now }, "/expiresAt out_of_range"},
+		"for ever":             {func(d *credential.VoucherDraft) { d.ExpiresAt = v.now.AddDate(11, 0, 0) }, "/expiresAt out_of_range"},
+		"a currency by name":   {func(d *credential.VoucherDraft) { d.Currency = "Kwacha" }, "/currency invalid"},
+		"attributes in depth":  {func(d *credential.VoucherDraft) { d.Attributes["a"] = []any{1} }, "/attributes invalid"},
+		"a long attribute":     {func(d *credential.VoucherDraft) { d.Attributes["a"] = strings.Repeat("x", 201) }, "/attributes too_long"},
+		"no such certificate":  {func(d *credential.VoucherDraft) { d.EmissionCertificateID = other }, "CERTIFICATE_NOT_FOUND"},
+		"too many attributes":  {func(d *credential.VoucherDraft) { d.Attributes = many(21) }, "/attributes too_many"},
+		"a tenth of a hundred": {func(d *credential.VoucherDraft) { d.Value = 0.001 }, "/value decimals"},
 	} {
 		_, err := v.issue(t, tt.change)
 		got := fault.CodeOf(err)
@@ -143,7 +143,7 @@ func many(n int) map[string]any {
 func TestLifeOfAVoucher(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		v := newEnv(t, d)
+		v := newVoucherEnv(t, d)
 		made, err := v.issue(t, nil)
 		want(t, "issued", err, "")
 		if made.Balance != 100 || made.Status != "active" || made.ProjectID != "did:ixo:entity:project" || made.Attributes["programme"] != "pellets" || !made.ExpiresAt.Equal(v.now.AddDate(1, 0, 0)) {
@@ -164,10 +164,10 @@ func TestLifeOfAVoucher(t *testing.T) {
 		want(t, "in another workspace", err, "VOUCHER_NOT_FOUND")
 		_, err = v.redeem(t, home, made.ID, 1)
 		want(t, "by the recipient", err, "SUPPLIER_MISMATCH")
-		_, err = v.s.Redeem(as(t, shop), voucher.RedemptionDraft{VoucherID: made.ID, SupplierDID: other, Amount: 1})
+		_, err = v.s.Redeem(as(t, shop), credential.RedemptionDraft{VoucherID: made.ID, SupplierDID: other, Amount: 1})
 		want(t, "in the name of another supplier", err, "NOT_SUPPLIER")
 		limited := web.WithCaller(t.Context(), web.Caller{Workspace: "ws", DID: shop, Projects: []string{"did:ixo:entity:elsewhere"}})
-		_, err = v.s.Redeem(limited, voucher.RedemptionDraft{VoucherID: made.ID, SupplierDID: shop, Amount: 1})
+		_, err = v.s.Redeem(limited, credential.RedemptionDraft{VoucherID: made.ID, SupplierDID: shop, Amount: 1})
 		want(t, "by a key of another project", err, "VOUCHER_NOT_FOUND")
 		if _, err = v.s.Get(limited, made.ID); fault.CodeOf(err) != "VOUCHER_NOT_FOUND" {
 			t.Errorf("a key of another project reads %v", err)
@@ -186,8 +186,8 @@ func TestLifeOfAVoucher(t *testing.T) {
 
 func TestEndedVouchers(t *testing.T) {
 	t.Parallel()
-	v := newEnv(t, dbtest.SQLite(t))
-	bound, err := v.issue(t, func(d *voucher.Draft) { d.SupplierDID, d.ExpiresAt = shop, v.now.Add(time.Hour) })
+	v := newVoucherEnv(t, dbtest.SQLite(t))
+	bound, err := v.issue(t, func(d *credential.VoucherDraft) { d.SupplierDID, d.ExpiresAt = shop, v.now.Add(time.Hour) })
 	want(t, "issued", err, "")
 	_, err = v.redeem(t, other, bound.ID, 1)
 	want(t, "by another supplier", err, "SUPPLIER_MISMATCH")
@@ -213,8 +213,8 @@ func TestEndedVouchers(t *testing.T) {
 func TestRedeemedByOthers(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		v := newEnv(t, d)
-		one, err := v.issue(t, func(d *voucher.Draft) { d.SupplierDID = shop })
+		v := newVoucherEnv(t, d)
+		one, err := v.issue(t, func(d *credential.VoucherDraft) { d.SupplierDID = shop })
 		want(t, "issued", err, "")
 		two, err := v.issue(t, nil)
 		want(t, "issued", err, "")
@@ -225,7 +225,7 @@ func TestRedeemedByOthers(t *testing.T) {
 		_, err = v.redeem(t, shop, one.ID, 1)
 		want(t, "by whoever controls the recipient", err, "SUPPLIER_MISMATCH")
 		v.hands = map[string]bool{home + " " + shop: true}
-		_, err = v.s.Pay(as(t, home), home, "k", voucher.RedemptionDraft{VoucherID: one.ID, Amount: 1})
+		_, err = v.s.Pay(as(t, home), home, "k", credential.RedemptionDraft{VoucherID: one.ID, Amount: 1})
 		want(t, "by a recipient who controls the supplier", err, "SUPPLIER_MISMATCH")
 		v.hands = nil
 		v.ended = true
@@ -242,7 +242,7 @@ func TestRedeemedByOthers(t *testing.T) {
 func TestNeverBelowZero(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		v := newEnv(t, d)
+		v := newVoucherEnv(t, d)
 		made, err := v.issue(t, nil)
 		want(t, "issued", err, "")
 		var taken atomic.Int64
@@ -273,8 +273,8 @@ func TestNeverBelowZero(t *testing.T) {
 func TestPayByTheRecipient(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		v := newEnv(t, d)
-		bound, err := v.issue(t, func(d *voucher.Draft) { d.SupplierDID = shop })
+		v := newVoucherEnv(t, d)
+		bound, err := v.issue(t, func(d *credential.VoucherDraft) { d.SupplierDID = shop })
 		want(t, "issued", err, "")
 		free, err := v.issue(t, nil)
 		want(t, "issued", err, "")
@@ -282,8 +282,8 @@ func TestPayByTheRecipient(t *testing.T) {
 		if err != nil || len(held) != 1 || held[0].ID != bound.ID {
 			t.Errorf("held: %v, %v; want only the one with a supplier", held, err)
 		}
-		pay := func(who, key, id string, amount float64) (*voucher.Redemption, error) {
-			return v.s.Pay(as(t, who), who, key, voucher.RedemptionDraft{VoucherID: id, Amount: amount})
+		pay := func(who, key, id string, amount float64) (*credential.Redemption, error) {
+			return v.s.Pay(as(t, who), who, key, credential.RedemptionDraft{VoucherID: id, Amount: amount})
 		}
 		for range 2 { // the step was delivered twice
 			got, err := pay(home, "k1", bound.ID, 30)

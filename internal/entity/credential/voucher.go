@@ -1,11 +1,4 @@
-// Package voucher issues vouchers and redeems them. A voucher is paid from a
-// credential, belongs to a recipient and is redeemed by suppliers in parts until
-// nothing is left, it expires or it is cancelled.
-//
-// A balance is counted in hundredths. One statement checks that there is enough
-// and subtracts, so the balance never falls below zero, however many redeem at
-// once.
-package voucher
+package credential
 
 import (
 	"crypto/rand"
@@ -22,7 +15,7 @@ import (
 
 // Nouns of package api, by their names here.
 type (
-	Draft           = api.VoucherDraft
+	VoucherDraft    = api.VoucherDraft
 	Voucher         = api.Voucher
 	RedemptionDraft = api.RedemptionDraft
 	Redemption      = api.Redemption
@@ -31,30 +24,30 @@ type (
 // The states of a voucher. Only the first three are stored: an active one may be
 // spent or expired.
 const (
-	active    = "active"
-	cancelled = "cancelled"
-	erased    = "erased"
-	spent     = "spent"
-	expired   = "expired"
+	voucherActive    = "active"
+	voucherCancelled = "cancelled"
+	voucherErased    = "erased"
+	voucherSpent     = "spent"
+	voucherExpired   = "expired"
 )
 
-// ussd is how a recipient redeems.
-const ussd = "ussd"
+// byUSSD is how a recipient redeems.
+const byUSSD = "ussd"
 
 // Limits of a voucher.
 const (
-	maxValue      = 1_000_000_000
-	maxAttributes = 20
-	maxName       = 64
-	maxText       = 200
-	maxProduct    = 100
-	usualTime     = 365 * 24 * time.Hour
-	longestTime   = 10 * usualTime
+	maxVoucher         = 1_000_000_000
+	maxAttributes      = 20
+	maxName            = 64
+	maxText            = 200
+	maxProduct         = 100
+	voucherTime        = 365 * 24 * time.Hour
+	longestVoucherTime = 10 * voucherTime
 )
 
 const (
-	invalidCode = "VOUCHER_INVALID"
-	invalidText = "The voucher is not valid."
+	invalidVoucher     = "VOUCHER_INVALID"
+	invalidVoucherText = "The voucher is not valid."
 )
 
 var currencyForm = regexp.MustCompile(`^[A-Z]{3}$`)
@@ -65,7 +58,7 @@ var currencyForm = regexp.MustCompile(`^[A-Z]{3}$`)
 func cents(c *fault.Checks, pointer string, amount float64) int64 {
 	n := math.Round(amount * 100)
 	switch {
-	case !(amount > 0) || amount > maxValue:
+	case !(amount > 0) || amount > maxVoucher:
 		c.Add(pointer, "out_of_range", "An amount is more than 0 and at most 1,000,000,000.")
 	case n/100 != amount || n < 1:
 		c.Add(pointer, "decimals", "An amount has at most two decimals.")
@@ -73,11 +66,11 @@ func cents(c *fault.Checks, pointer string, amount float64) int64 {
 	return int64(n)
 }
 
-func amount(cents int64) float64 { return float64(cents) / 100 }
+func voucherAmount(cents int64) float64 { return float64(cents) / 100 }
 
 // checkDraft names everything that is wrong with a draft alone, and returns its
 // value in hundredths.
-func checkDraft(c *fault.Checks, d *Draft, now time.Time) int64 {
+func checkVoucher(c *fault.Checks, d *VoucherDraft, now time.Time) int64 {
 	check.DID(c, "/recipientDid", d.RecipientDID)
 	check.DID(c, "/emissionCertificateId", d.EmissionCertificateID)
 	value := cents(c, "/value", d.Value)
@@ -91,8 +84,8 @@ func checkDraft(c *fault.Checks, d *Draft, now time.Time) int64 {
 		c.Add("/currency", "invalid", "A currency is three capital letters, such as ZMW.")
 	}
 	if d.ExpiresAt.IsZero() {
-		d.ExpiresAt = now.Add(usualTime)
-	} else if !d.ExpiresAt.After(now) || d.ExpiresAt.After(now.Add(longestTime)) {
+		d.ExpiresAt = now.Add(voucherTime)
+	} else if !d.ExpiresAt.After(now) || d.ExpiresAt.After(now.Add(longestVoucherTime)) {
 		c.Add("/expiresAt", "out_of_range", "A voucher ends in the future, within ten years.")
 	}
 	if len(d.Attributes) > maxAttributes {
@@ -116,8 +109,8 @@ func checkAttribute(c *fault.Checks, name string, value any) {
 	}
 }
 
-// newID makes an unguessable id: a supplier who knows it can redeem the voucher.
-func newID(prefix string) string {
+// newVoucherID makes an unguessable id: a supplier who knows it can redeem the voucher.
+func newVoucherID(prefix string) string {
 	random := make([]byte, 16)
 	_, _ = rand.Read(random) // never fails
 	return prefix + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(random))

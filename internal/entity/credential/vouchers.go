@@ -1,4 +1,4 @@
-package voucher
+package credential
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"math"
 	"net/http"
 	"net/url"
-	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -22,8 +21,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Config configures a Service. Idem and Now have defaults.
-type Config struct {
+// VouchersConfig configures Vouchers. Idem and Now have defaults.
+type VouchersConfig struct {
 	DB      *db.DB
 	Events  *event.Log
 	Idem    *once.Store
@@ -38,37 +37,37 @@ type Config struct {
 	Controls func(ctx context.Context, q db.Querier, did string) (bool, error)
 }
 
-// Service is the use cases of vouchers.
-type Service struct {
-	cfg Config
+// Vouchers is the use cases of vouchers.
+type Vouchers struct {
+	cfg VouchersConfig
 	db  *db.DB
 }
 
-// New makes a Service over a migrated store.
-func New(cfg Config) *Service {
+// NewVouchers makes Vouchers over a migrated store.
+func NewVouchers(cfg VouchersConfig) *Vouchers {
 	if cfg.Idem == nil {
 		cfg.Idem = once.Plain(cfg.DB)
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Service{cfg: cfg, db: cfg.DB}
+	return &Vouchers{cfg: cfg, db: cfg.DB}
 }
 
 // Issue stores a new voucher. Faults: VOUCHER_INVALID, HOUSEHOLD_ERASED and those
 // of Config.Certificate.
-func (s *Service) Issue(ctx context.Context, d Draft) (web.Reply[*Voucher], error) {
+func (s *Vouchers) Issue(ctx context.Context, d VoucherDraft) (web.Reply[*Voucher], error) {
 	var none web.Reply[*Voucher]
 	now := s.cfg.Now()
 	var wrong fault.Checks
-	value := checkDraft(&wrong, &d, now)
-	if err := wrong.Err(invalidCode, invalidText); err != nil {
+	value := checkVoucher(&wrong, &d, now)
+	if err := wrong.Err(invalidVoucher, invalidVoucherText); err != nil {
 		return once.Refuse[*Voucher](ctx, s.cfg.Idem, err)
 	}
 	c := web.CallerFrom(ctx)
-	r := &row{nid: s.db.NewNID(), value: value, balance: value, expires: d.ExpiresAt.UnixMilli(), created: now.UnixMilli()}
+	r := &voucherRow{nid: s.db.NewNID(), value: value, balance: value, expires: d.ExpiresAt.UnixMilli(), created: now.UnixMilli()}
 	r.v = Voucher{
-		ID: newID("vch_"), RecipientDID: d.RecipientDID, EmissionCertificateID: d.EmissionCertificateID, Currency: d.Currency, SupplierDID: d.SupplierDID, Status: active,
+		ID: newVoucherID("vch_"), RecipientDID: d.RecipientDID, EmissionCertificateID: d.EmissionCertificateID, Currency: d.Currency, SupplierDID: d.SupplierDID, Status: voucherActive,
 		ExpiresAt: time.UnixMilli(r.expires).UTC(), IssuedAt: time.UnixMilli(r.created).UTC(), IssuedBy: c.DID, Attributes: d.Attributes,
 	}
 	if len(d.Attributes) > 0 {
@@ -93,11 +92,11 @@ func (s *Service) Issue(ctx context.Context, d Draft) (web.Reply[*Voucher], erro
 			return none, err
 		}
 		var total int64
-		if err := tx.QueryRow(ctx, addTotal, c.Workspace, d.EmissionCertificateID, d.Currency, value).Scan(&total); err != nil {
+		if err := tx.QueryRow(ctx, addVoucherTotal, c.Workspace, d.EmissionCertificateID, d.Currency, value).Scan(&total); err != nil {
 			return none, db.Wrap("add to the total", err)
 		}
 		shown := s.shown(ctx, r)
-		shown.CertificateTotal = amount(total)
+		shown.CertificateTotal = voucherAmount(total)
 		return web.Reply[*Voucher]{Value: shown, Status: http.StatusCreated, Location: "/v1/vouchers/" + url.PathEscape(shown.ID)}, s.announce(ctx, tx, "voucher.issued", &r.v)
 	})
 }
@@ -105,7 +104,7 @@ func (s *Service) Issue(ctx context.Context, d Draft) (web.Reply[*Voucher], erro
 // Redeem pays a supplier an amount from a voucher. Faults: REDEMPTION_INVALID,
 // VOUCHER_NOT_FOUND, NOT_SUPPLIER, SUPPLIER_MISMATCH, VOUCHER_EXPIRED,
 // VOUCHER_CANCELLED, BALANCE_TOO_LOW and those of Config.Stands.
-func (s *Service) Redeem(ctx context.Context, d RedemptionDraft) (web.Reply[*Redemption], error) {
+func (s *Vouchers) Redeem(ctx context.Context, d RedemptionDraft) (web.Reply[*Redemption], error) {
 	var wrong fault.Checks
 	taken := cents(&wrong, "/amount", d.Amount)
 	wrong.Require(d.VoucherID != "", "/voucherId")
@@ -123,14 +122,14 @@ func (s *Service) Redeem(ctx context.Context, d RedemptionDraft) (web.Reply[*Red
 		if err != nil {
 			return none, err
 		}
-		v, err := find(ctx, tx, web.CallerFrom(ctx).Workspace, d.VoucherID)
+		v, err := findVoucher(ctx, tx, web.CallerFrom(ctx).Workspace, d.VoucherID)
 		if err != nil {
 			return none, err
 		}
 		if !sees(web.CallerFrom(ctx), v.v.ProjectID) {
-			return none, notFound()
+			return none, noVoucher()
 		}
-		p := &paid{nid: s.db.NewNID(), r: Redemption{ID: newID("red_"), SupplierDID: d.SupplierDID, ProductID: d.ProductID, Mode: "api", By: web.CallerFrom(ctx).DID}}
+		p := &paidFrom{nid: s.db.NewNID(), r: Redemption{ID: newVoucherID("red_"), SupplierDID: d.SupplierDID, ProductID: d.ProductID, Mode: "api", By: web.CallerFrom(ctx).DID}}
 		if err := s.take(ctx, tx, v, p, taken); err != nil {
 			return none, err
 		}
@@ -140,13 +139,13 @@ func (s *Service) Redeem(ctx context.Context, d RedemptionDraft) (web.Reply[*Red
 
 // take takes an amount from a voucher and stores for whom. Nothing else changes a
 // balance.
-func (s *Service) take(ctx context.Context, tx *db.Tx, v *row, p *paid, taken int64) error {
+func (s *Vouchers) take(ctx context.Context, tx *db.Tx, v *voucherRow, p *paidFrom, taken int64) error {
 	if v.v.SupplierDID != "" && v.v.SupplierDID != p.r.SupplierDID {
 		return fault.New(fault.Conflict, "SUPPLIER_MISMATCH", "The voucher is for another supplier.").
 			With(fault.Field{Pointer: "/supplierDid", Code: "mismatch", Detail: "Its member supplierDid names the only one."})
 	}
 	own, err := s.cfg.Controls(ctx, tx, v.v.RecipientDID)
-	if err == nil && p.r.Mode == ussd { // there the recipient asks
+	if err == nil && p.r.Mode == byUSSD { // there the recipient asks
 		own, err = s.cfg.Controls(ctx, tx, p.r.SupplierDID)
 	}
 	if err != nil {
@@ -160,18 +159,18 @@ func (s *Service) take(ctx context.Context, tx *db.Tx, v *row, p *paid, taken in
 		return err
 	}
 	ws, now := web.CallerFrom(ctx).Workspace, s.cfg.Now().UnixMilli()
-	n, err := tx.Exec(ctx, takeFrom, v.nid, ws, taken, now)
+	n, err := tx.Exec(ctx, takeFromVoucher, v.nid, ws, taken, now)
 	if err != nil {
 		return fmt.Errorf("take from voucher: %w", err)
 	}
-	after, err := find(ctx, tx, ws, v.v.ID)
+	after, err := findVoucher(ctx, tx, ws, v.v.ID)
 	if err != nil {
 		return err
 	}
 	if n == 0 {
-		return refuse(s.statusOf(after), after)
+		return refuseVoucher(s.statusOf(after), after)
 	}
-	p.r.VoucherID, p.r.Amount, p.r.Balance, p.r.At = v.v.ID, amount(taken), amount(after.balance), time.UnixMilli(now).UTC()
+	p.r.VoucherID, p.r.Amount, p.r.Balance, p.r.At = v.v.ID, voucherAmount(taken), voucherAmount(after.balance), time.UnixMilli(now).UTC()
 	_, err = tx.Exec(ctx, insertRedemption, p.nid, ws, p.r.ID, v.nid, p.r.SupplierDID, taken, after.balance, p.r.ProductID, p.r.Mode, now, p.r.By)
 	if err != nil {
 		return fmt.Errorf("store redemption: %w", err)
@@ -179,24 +178,24 @@ func (s *Service) take(ctx context.Context, tx *db.Tx, v *row, p *paid, taken in
 	return s.announce(ctx, tx, "voucher.redeemed", &v.v)
 }
 
-// refuse says why nothing was taken.
-func refuse(status string, v *row) error {
+// refuseVoucher says why nothing was taken.
+func refuseVoucher(status string, v *voucherRow) error {
 	switch status {
-	case expired:
+	case voucherExpired:
 		return fault.New(fault.Conflict, "VOUCHER_EXPIRED", "The voucher expired on "+v.v.ExpiresAt.Format(time.DateOnly)+".")
-	case cancelled, erased:
+	case voucherCancelled, voucherErased:
 		return fault.New(fault.Conflict, "VOUCHER_CANCELLED", "The voucher was cancelled.")
 	}
-	return fault.New(fault.Conflict, "BALANCE_TOO_LOW", fmt.Sprintf("The balance of the voucher is %.2f.", amount(v.balance))).
+	return fault.New(fault.Conflict, "BALANCE_TOO_LOW", fmt.Sprintf("The balance of the voucher is %.2f.", voucherAmount(v.balance))).
 		With(fault.Field{Pointer: "/amount", Code: "too_much", Detail: "Redeem at most the balance."})
 }
 
 // Cancel ends a voucher; redemptions stay. Faults: VOUCHER_NOT_FOUND,
 // VOUCHER_INVALID, VOUCHER_CANCELLED.
-func (s *Service) Cancel(ctx context.Context, id, reason string) (*Voucher, error) {
+func (s *Vouchers) Cancel(ctx context.Context, id, reason string) (*Voucher, error) {
 	var wrong fault.Checks
 	check.Reason(&wrong, "/reason", reason, true)
-	if err := wrong.Err(invalidCode, "A cancellation needs a reason."); err != nil {
+	if err := wrong.Err(invalidVoucher, "A cancellation needs a reason."); err != nil {
 		return nil, err
 	}
 	var out *Voucher
@@ -207,12 +206,12 @@ func (s *Service) Cancel(ctx context.Context, id, reason string) (*Voucher, erro
 		}
 		n, err := tx.Exec(ctx, cancelVoucher, r.nid, web.CallerFrom(ctx).Workspace, reason)
 		if err == nil && n == 0 {
-			err = refuse(cancelled, r)
+			err = refuseVoucher(voucherCancelled, r)
 		}
 		if err != nil {
 			return err
 		}
-		r.v.Status, r.v.Reason = cancelled, reason
+		r.v.Status, r.v.Reason = voucherCancelled, reason
 		out = s.shown(ctx, r)
 		return s.announce(ctx, tx, "voucher.cancelled", &r.v)
 	})
@@ -220,17 +219,17 @@ func (s *Service) Cancel(ctx context.Context, id, reason string) (*Voucher, erro
 }
 
 // find reads a voucher that the caller may see.
-func (s *Service) find(ctx context.Context, q db.Querier, id string) (*row, error) {
+func (s *Vouchers) find(ctx context.Context, q db.Querier, id string) (*voucherRow, error) {
 	c := web.CallerFrom(ctx)
-	r, err := find(ctx, q, c.Workspace, id)
+	r, err := findVoucher(ctx, q, c.Workspace, id)
 	if err == nil && !sees(c, r.v.ProjectID) {
-		err = notFound()
+		err = noVoucher()
 	}
 	return r, err
 }
 
 // Get reads a voucher. The fault is VOUCHER_NOT_FOUND.
-func (s *Service) Get(ctx context.Context, id string) (*Voucher, error) {
+func (s *Vouchers) Get(ctx context.Context, id string) (*Voucher, error) {
 	r, err := s.find(ctx, s.db, id)
 	if err != nil {
 		return nil, err
@@ -240,7 +239,7 @@ func (s *Service) Get(ctx context.Context, id string) (*Voucher, error) {
 
 // List reads vouchers that match a filter, newest first, from before on; 0 is
 // the newest. It looks at a limited number, so a page may be short.
-func (s *Service) List(ctx context.Context, f Filter, before int64, limit int) (items []*Voucher, next int64, err error) {
+func (s *Vouchers) List(ctx context.Context, f VoucherFilter, before int64, limit int) (items []*Voucher, next int64, err error) {
 	c := web.CallerFrom(ctx)
 	if f.Project == "" && len(c.Projects) == 1 {
 		f.Project = c.Projects[0]
@@ -269,7 +268,7 @@ func (s *Service) List(ctx context.Context, f Filter, before int64, limit int) (
 
 // Redemptions reads the redemptions of a voucher, newest first. The fault is
 // VOUCHER_NOT_FOUND.
-func (s *Service) Redemptions(ctx context.Context, id string, before int64, limit int) (items []*Redemption, next int64, err error) {
+func (s *Vouchers) Redemptions(ctx context.Context, id string, before int64, limit int) (items []*Redemption, next int64, err error) {
 	r, err := s.find(ctx, s.db, id)
 	if err != nil {
 		return nil, 0, err
@@ -278,7 +277,7 @@ func (s *Service) Redemptions(ctx context.Context, id string, before int64, limi
 		before = math.MaxInt64
 	}
 	rows, err := s.db.Query(ctx, listRedemptions, r.nid, before, limit+1)
-	found, err := db.Collect(rows, err, "list redemptions", (*paid).scan)
+	found, err := db.Collect(rows, err, "list redemptions", (*paidFrom).scan)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -295,10 +294,10 @@ func (s *Service) Redemptions(ctx context.Context, id string, before int64, limi
 
 // Held returns the vouchers of a recipient that can be redeemed over USSD,
 // newest first: they name their supplier.
-func (s *Service) Held(ctx context.Context, ws, recipient string) (out []*Voucher, err error) {
-	found, err := Filter{Recipient: recipient}.list(ctx, s.db, ws, math.MaxInt64)
+func (s *Vouchers) Held(ctx context.Context, ws, recipient string) (out []*Voucher, err error) {
+	found, err := VoucherFilter{Recipient: recipient}.list(ctx, s.db, ws, math.MaxInt64)
 	for _, r := range found {
-		if s.statusOf(r) == active && r.v.SupplierDID != "" {
+		if s.statusOf(r) == voucherActive && r.v.SupplierDID != "" {
 			out = append(out, s.shown(ctx, r))
 		}
 	}
@@ -307,7 +306,7 @@ func (s *Service) Held(ctx context.Context, ws, recipient string) (out []*Vouche
 
 // Pay redeems an amount of a voucher at its supplier on the request of its
 // recipient. Repeating a key takes nothing more and returns the first result.
-func (s *Service) Pay(ctx context.Context, recipient, key string, d RedemptionDraft) (*Redemption, error) {
+func (s *Vouchers) Pay(ctx context.Context, recipient, key string, d RedemptionDraft) (*Redemption, error) {
 	var wrong fault.Checks
 	taken := cents(&wrong, "/amount", d.Amount)
 	if err := wrong.Err("REDEMPTION_INVALID", "The redemption is not valid."); err != nil {
@@ -316,15 +315,15 @@ func (s *Service) Pay(ctx context.Context, recipient, key string, d RedemptionDr
 	ws := web.CallerFrom(ctx).Workspace
 	var out *Redemption
 	err := s.db.InTx(ctx, func(tx *db.Tx) error {
-		v, err := find(ctx, tx, ws, d.VoucherID)
+		v, err := findVoucher(ctx, tx, ws, d.VoucherID)
 		if err == nil && (v.v.RecipientDID != recipient || v.v.SupplierDID == "") {
-			err = notFound()
+			err = noVoucher()
 		}
 		if err != nil {
 			return err
 		}
-		p := &paid{nid: s.db.NewNID(), r: Redemption{ID: "red_" + key, SupplierDID: v.v.SupplierDID, ProductID: d.ProductID, Mode: ussd, By: recipient}}
-		before := &paid{}
+		p := &paidFrom{nid: s.db.NewNID(), r: Redemption{ID: "red_" + key, SupplierDID: v.v.SupplierDID, ProductID: d.ProductID, Mode: byUSSD, By: recipient}}
+		before := &paidFrom{}
 		if err := before.scan(tx.QueryRow(ctx, selectRedemption, ws, p.r.ID)); !errors.Is(err, sql.ErrNoRows) {
 			before.r.VoucherID, out = v.v.ID, &before.r
 			return db.Wrap("find redemption", err)
@@ -337,39 +336,35 @@ func (s *Service) Pay(ctx context.Context, recipient, key string, d RedemptionDr
 
 // Erase ends the vouchers of an erased person and removes the text in them.
 // Amounts stay, because suppliers were paid.
-func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, id string) (int64, error) {
+func (s *Vouchers) Erase(ctx context.Context, tx *db.Tx, ws, id string) (int64, error) {
 	n, err := tx.Exec(ctx, eraseVouchers, ws, id)
 	return n, db.Wrap("erase vouchers", err)
 }
 
 // announce appends an event that names a voucher by its credential: readers of
 // events must not learn its id, which is all that a supplier needs.
-func (s *Service) announce(ctx context.Context, tx *db.Tx, kind string, v *Voucher) error {
+func (s *Vouchers) announce(ctx context.Context, tx *db.Tx, kind string, v *Voucher) error {
 	return s.cfg.Events.Append(ctx, tx, event.Event{Workspace: web.CallerFrom(ctx).Workspace, Type: kind, Subject: v.EmissionCertificateID})
 }
 
-func sees(c web.Caller, project string) bool {
-	return len(c.Projects) == 0 || project != "" && slices.Contains(c.Projects, project)
-}
-
 // statusOf is the state of a voucher at this moment.
-func (s *Service) statusOf(r *row) string {
+func (s *Vouchers) statusOf(r *voucherRow) string {
 	switch {
-	case r.v.Status != active:
+	case r.v.Status != voucherActive:
 		return r.v.Status
 	case r.balance == 0:
-		return spent
+		return voucherSpent
 	case r.expires <= s.cfg.Now().UnixMilli():
-		return expired
+		return voucherExpired
 	}
-	return active
+	return voucherActive
 }
 
 // shown is a voucher as the caller of ctx sees it.
-func (s *Service) shown(ctx context.Context, r *row) *Voucher {
+func (s *Vouchers) shown(ctx context.Context, r *voucherRow) *Voucher {
 	v := r.v
-	v.Value, v.Balance, v.Status = amount(r.value), amount(r.balance), s.statusOf(r)
-	if !web.CallerFrom(ctx).May(string(write)) {
+	v.Value, v.Balance, v.Status = voucherAmount(r.value), voucherAmount(r.balance), s.statusOf(r)
+	if !web.CallerFrom(ctx).May(string(writeVouchers)) {
 		v.Attributes = nil
 	}
 	return &v

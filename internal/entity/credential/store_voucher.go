@@ -1,4 +1,4 @@
-package voucher
+package credential
 
 import (
 	"context"
@@ -19,14 +19,14 @@ const (
 		FROM vouchers WHERE ws = $1 AND voucher_id = $2`
 	listVouchers = `SELECT nid, voucher_id, project, recipient, certificate, supplier, value, balance, currency, state, expires_at, created_at, actor, reason, attributes
 		FROM vouchers WHERE ws = $1 AND nid < $2 ORDER BY nid DESC LIMIT $3`
-	listRecipient = `SELECT nid, voucher_id, project, recipient, certificate, supplier, value, balance, currency, state, expires_at, created_at, actor, reason, attributes
+	listVouchersOfRecipient = `SELECT nid, voucher_id, project, recipient, certificate, supplier, value, balance, currency, state, expires_at, created_at, actor, reason, attributes
 		FROM vouchers WHERE ws = $1 AND recipient = $2 AND nid < $3 ORDER BY nid DESC LIMIT $4`
-	listProject = `SELECT nid, voucher_id, project, recipient, certificate, supplier, value, balance, currency, state, expires_at, created_at, actor, reason, attributes
+	listVouchersOfProject = `SELECT nid, voucher_id, project, recipient, certificate, supplier, value, balance, currency, state, expires_at, created_at, actor, reason, attributes
 		FROM vouchers WHERE ws = $1 AND project = $2 AND nid < $3 ORDER BY nid DESC LIMIT $4`
-	takeFrom      = `UPDATE vouchers SET balance = balance - $3 WHERE nid = $1 AND ws = $2 AND state = 'active' AND expires_at > $4 AND balance >= $3`
-	cancelVoucher = `UPDATE vouchers SET state = 'cancelled', reason = $3 WHERE nid = $1 AND ws = $2 AND state = 'active'`
+	takeFromVoucher = `UPDATE vouchers SET balance = balance - $3 WHERE nid = $1 AND ws = $2 AND state = 'active' AND expires_at > $4 AND balance >= $3`
+	cancelVoucher   = `UPDATE vouchers SET state = 'cancelled', reason = $3 WHERE nid = $1 AND ws = $2 AND state = 'active'`
 
-	addTotal = `INSERT INTO voucher_totals (ws, certificate, currency, value) VALUES ($1, $2, $3, $4)
+	addVoucherTotal = `INSERT INTO voucher_totals (ws, certificate, currency, value) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (ws, certificate, currency) DO UPDATE SET value = voucher_totals.value + excluded.value RETURNING value`
 
 	insertRedemption = `INSERT INTO voucher_redemptions (nid, ws, redemption_id, voucher, supplier, amount, balance, product, mode, at, actor)
@@ -37,8 +37,8 @@ const (
 	eraseVouchers = `UPDATE vouchers SET state = 'erased', reason = '', attributes = '' WHERE ws = $1 AND recipient = $2 AND state <> 'erased'`
 )
 
-// row is a stored voucher.
-type row struct {
+// voucherRow is a stored voucher.
+type voucherRow struct {
 	nid              int64
 	v                Voucher
 	value, balance   int64
@@ -46,7 +46,7 @@ type row struct {
 	attributes       string
 }
 
-func (r *row) scan(from db.Row) error {
+func (r *voucherRow) scan(from db.Row) error {
 	err := from.Scan(&r.nid, &r.v.ID, &r.v.ProjectID, &r.v.RecipientDID, &r.v.EmissionCertificateID, &r.v.SupplierDID, &r.value, &r.balance, &r.v.Currency, &r.v.Status,
 		&r.expires, &r.created, &r.v.IssuedBy, &r.v.Reason, &r.attributes)
 	if err != nil {
@@ -59,59 +59,59 @@ func (r *row) scan(from db.Row) error {
 	return err
 }
 
-func (r *row) insert(ctx context.Context, tx *db.Tx, ws string) error {
-	_, err := tx.Exec(ctx, insertVoucher, r.nid, ws, r.v.ID, r.v.ProjectID, r.v.RecipientDID, r.v.EmissionCertificateID, r.v.SupplierDID, r.value, r.v.Currency, active,
+func (r *voucherRow) insert(ctx context.Context, tx *db.Tx, ws string) error {
+	_, err := tx.Exec(ctx, insertVoucher, r.nid, ws, r.v.ID, r.v.ProjectID, r.v.RecipientDID, r.v.EmissionCertificateID, r.v.SupplierDID, r.value, r.v.Currency, voucherActive,
 		r.expires, r.created, r.v.IssuedBy, r.attributes)
 	return db.Wrap("store voucher", err)
 }
 
-// find reads a voucher of a workspace. The fault is VOUCHER_NOT_FOUND.
-func find(ctx context.Context, q db.Querier, ws, id string) (*row, error) {
-	r := &row{}
+// findVoucher reads a voucher of a workspace. The fault is VOUCHER_NOT_FOUND.
+func findVoucher(ctx context.Context, q db.Querier, ws, id string) (*voucherRow, error) {
+	r := &voucherRow{}
 	err := r.scan(q.QueryRow(ctx, selectVoucher, ws, id))
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, notFound()
+		return nil, noVoucher()
 	}
 	return r, db.Wrap("find voucher", err)
 }
 
-func notFound() error {
+func noVoucher() error {
 	return fault.New(fault.NotFound, "VOUCHER_NOT_FOUND", "There is no such voucher. GET /v1/vouchers lists those you may see.")
 }
 
-// Filter narrows a list of vouchers; empty members are ignored.
-type Filter struct{ Recipient, Project string }
+// VoucherFilter narrows a list of vouchers; empty members are ignored.
+type VoucherFilter struct{ Recipient, Project string }
 
 // maxExamined is how many vouchers one page looks at.
 const maxExamined = 500
 
 // list reads vouchers older than one that fit the first part of a filter.
-func (f Filter) list(ctx context.Context, q db.Querier, ws string, before int64) ([]*row, error) {
+func (f VoucherFilter) list(ctx context.Context, q db.Querier, ws string, before int64) ([]*voucherRow, error) {
 	var rows db.Rows
 	var err error
 	switch {
 	case f.Recipient != "":
-		rows, err = q.Query(ctx, listRecipient, ws, f.Recipient, before, maxExamined)
+		rows, err = q.Query(ctx, listVouchersOfRecipient, ws, f.Recipient, before, maxExamined)
 	case f.Project != "":
-		rows, err = q.Query(ctx, listProject, ws, f.Project, before, maxExamined)
+		rows, err = q.Query(ctx, listVouchersOfProject, ws, f.Project, before, maxExamined)
 	default:
 		rows, err = q.Query(ctx, listVouchers, ws, before, maxExamined)
 	}
-	return db.Collect(rows, err, "list vouchers", func(r **row, from db.Row) error {
-		*r = &row{}
+	return db.Collect(rows, err, "list vouchers", func(r **voucherRow, from db.Row) error {
+		*r = &voucherRow{}
 		return (*r).scan(from)
 	})
 }
 
-// paid is a stored redemption.
-type paid struct {
+// paidFrom is a stored redemption.
+type paidFrom struct {
 	nid int64
 	r   Redemption
 }
 
-func (p *paid) scan(from db.Row) error {
+func (p *paidFrom) scan(from db.Row) error {
 	var taken, left, at int64
 	err := from.Scan(&p.nid, &p.r.ID, &p.r.SupplierDID, &taken, &left, &p.r.ProductID, &p.r.Mode, &at, &p.r.By)
-	p.r.Amount, p.r.Balance, p.r.At = amount(taken), amount(left), time.UnixMilli(at).UTC()
+	p.r.Amount, p.r.Balance, p.r.At = voucherAmount(taken), voucherAmount(left), time.UnixMilli(at).UTC()
 	return err
 }

@@ -1,4 +1,4 @@
-package voucher
+package credential
 
 import (
 	"context"
@@ -11,41 +11,41 @@ import (
 )
 
 const (
-	tag                   = "vouchers"
-	read, write web.Scope = "vouchers:read", "vouchers:write"
-	one                   = "/v1/vouchers/{voucherId}"
+	voucherTag                            = "vouchers"
+	readVouchers, writeVouchers web.Scope = "vouchers:read", "vouchers:write"
+	voucherPath                           = "/v1/vouchers/{voucherId}"
 )
 
 // Routes adds vouchers to the API.
-func (s *Service) Routes(a *web.API) {
+func (s *Vouchers) Routes(a *web.API) {
 	web.Post(a, "/v1/vouchers/issue", s.serveIssue, web.Doc{
-		Summary: "Issue a voucher", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true,
+		Summary: "Issue a voucher", Status: http.StatusCreated, Scope: writeVouchers, Tag: voucherTag, Once: true,
 		Description: "It is paid from a valid credential and belongs to the project of that credential. Its id is a secret of 128 bits: give it to the recipient.",
-		Example: Draft{
+		Example: VoucherDraft{
 			RecipientDID: "did:ixo:household/123", EmissionCertificateID: "did:ixo:entity:abc123", Value: 250.5, Currency: "ZMW",
 			ExpiresAt: time.Date(2027, 6, 30, 0, 0, 0, 0, time.UTC), Attributes: map[string]any{"programme": "pellets"},
 		},
-		Codes: []string{invalidCode, "CERTIFICATE_NOT_FOUND", "CERTIFICATE_REVOKED", "HOUSEHOLD_ERASED"},
+		Codes: []string{invalidVoucher, "CERTIFICATE_NOT_FOUND", "CERTIFICATE_REVOKED", "HOUSEHOLD_ERASED"},
 	})
 	web.Post(a, "/v1/vouchers/redeem", s.serveRedeem, web.Doc{
-		Summary: "Redeem a voucher, or a part of it", Status: http.StatusCreated, Scope: "vouchers:redeem", Tag: tag, Once: true,
+		Summary: "Redeem a voucher, or a part of it", Status: http.StatusCreated, Scope: "vouchers:redeem", Tag: voucherTag, Once: true,
 		Description: "You must be the supplier or control its twin, and must not control the recipient's. The credential must still be valid. Only the supplier that a voucher names can redeem it. The balance never goes below zero, however many redeem at once; send an Idempotency-Key so that a repeated request takes nothing more.",
 		Example:     RedemptionDraft{VoucherID: "vch_mzxw6ytboi2dgnbvgy3tqojqge", SupplierDID: "did:ixo:entity:shop123", Amount: 100, ProductID: "pellets-20kg"},
 		Codes:       []string{"REDEMPTION_INVALID", "VOUCHER_NOT_FOUND", "NOT_SUPPLIER", "SUPPLIER_MISMATCH", "VOUCHER_EXPIRED", "VOUCHER_CANCELLED", "BALANCE_TOO_LOW", "CERTIFICATE_REVOKED"},
 	})
 	web.Get(a, "/v1/vouchers", s.serveList, web.Doc{
-		Summary: "List vouchers, newest first", Scope: read, Tag: tag, Codes: []string{"INVALID_PARAMETER"}, Description: "A page may be short: follow hasMore.",
+		Summary: "List vouchers, newest first", Scope: readVouchers, Tag: voucherTag, Codes: []string{"INVALID_PARAMETER"}, Description: "A page may be short: follow hasMore.",
 	})
-	web.Get(a, one, s.serveGet, web.Doc{Summary: "Read a voucher", Scope: read, Tag: tag, Codes: []string{"VOUCHER_NOT_FOUND"}})
-	web.Get(a, one+"/redemptions", s.serveRedemptions, web.Doc{Summary: "List the redemptions of a voucher, newest first", Scope: read, Tag: tag, Codes: []string{"VOUCHER_NOT_FOUND"}})
-	web.Post(a, one+"/cancel", s.serveCancel, web.Doc{
-		Summary: "Cancel a voucher", Scope: write, Tag: tag, Example: cancelling{Reason: "Issued twice."}, Codes: []string{invalidCode, "VOUCHER_NOT_FOUND", "VOUCHER_CANCELLED"},
+	web.Get(a, voucherPath, s.serveGet, web.Doc{Summary: "Read a voucher", Scope: readVouchers, Tag: voucherTag, Codes: []string{"VOUCHER_NOT_FOUND"}})
+	web.Get(a, voucherPath+"/redemptions", s.serveRedemptions, web.Doc{Summary: "List the redemptions of a voucher, newest first", Scope: readVouchers, Tag: voucherTag, Codes: []string{"VOUCHER_NOT_FOUND"}})
+	web.Post(a, voucherPath+"/cancel", s.serveCancel, web.Doc{
+		Summary: "Cancel a voucher", Scope: writeVouchers, Tag: voucherTag, Example: cancelling{Reason: "Issued twice."}, Codes: []string{invalidVoucher, "VOUCHER_NOT_FOUND", "VOUCHER_CANCELLED"},
 		Description: "What is left of it can no longer be redeemed; what was redeemed stays. It cannot be undone.",
 	})
 }
 
-// of names a voucher.
-type of struct {
+// ofVoucher names a voucher.
+type ofVoucher struct {
 	ID string `path:"voucherId" doc:"Id of the voucher." example:"vch_mzxw6ytboi2dgnbvgy3tqojqge"`
 }
 
@@ -54,30 +54,30 @@ type cancelling struct {
 	Reason string `json:"reason" doc:"1 to 500 characters." example:"Issued twice."`
 }
 
-// place is where a list continues.
-type place struct {
-	Before int64 `json:"b"`
-}
+// SchemaName keeps the name that clients know.
+func (cancelling) SchemaName() string { return "VoucherCancelling" }
 
-func (s *Service) serveIssue(ctx context.Context, in *struct{ Body Draft }) (web.Reply[*Voucher], error) {
+func (s *Vouchers) serveIssue(ctx context.Context, in *struct{ Body VoucherDraft }) (web.Reply[*Voucher], error) {
 	return s.Issue(ctx, in.Body)
 }
 
-func (s *Service) serveRedeem(ctx context.Context, in *struct{ Body RedemptionDraft }) (web.Reply[*Redemption], error) {
+func (s *Vouchers) serveRedeem(ctx context.Context, in *struct{ Body RedemptionDraft }) (web.Reply[*Redemption], error) {
 	return s.Redeem(ctx, in.Body)
 }
 
-func (s *Service) serveGet(ctx context.Context, in *of) (*Voucher, error) { return s.Get(ctx, in.ID) }
+func (s *Vouchers) serveGet(ctx context.Context, in *ofVoucher) (*Voucher, error) {
+	return s.Get(ctx, in.ID)
+}
 
-func (s *Service) serveCancel(ctx context.Context, in *struct {
-	of
+func (s *Vouchers) serveCancel(ctx context.Context, in *struct {
+	ofVoucher
 	Body cancelling
 },
 ) (*Voucher, error) {
 	return s.Cancel(ctx, in.ID, in.Body.Reason)
 }
 
-func (s *Service) serveList(ctx context.Context, in *struct {
+func (s *Vouchers) serveList(ctx context.Context, in *struct {
 	Recipient string `query:"recipientDid" doc:"Only vouchers for this DID."`
 	Project   string `query:"projectId" doc:"Only vouchers of this project."`
 	web.Paging
@@ -94,13 +94,13 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 	}
 	var at place
 	return web.List(ctx, s.cfg.Cursors, in.Paging, &at, func(limit int) ([]*Voucher, place, error) {
-		items, next, err := s.List(ctx, Filter{in.Recipient, in.Project}, at.Before, limit)
+		items, next, err := s.List(ctx, VoucherFilter{in.Recipient, in.Project}, at.Before, limit)
 		return items, place{next}, err
 	})
 }
 
-func (s *Service) serveRedemptions(ctx context.Context, in *struct {
-	of
+func (s *Vouchers) serveRedemptions(ctx context.Context, in *struct {
+	ofVoucher
 	web.Paging
 },
 ) (web.Reply[web.Page[*Redemption]], error) {
