@@ -138,7 +138,7 @@ export GORACE="atexit_sleep_ms=50 ${GORACE:-}"
 # One PostgreSQL for many test programs instead of one each.
 cluster=()
 if bin=$(build/need.sh pgbin); then
-	cluster=("$GO" run ./internal/db/dbtest/withpg)
+	cluster=("$GO" run ./build/withpg)
 fi
 # A program for each core, and beside them, as tests also wait for a browser or a
 # database, half as many under the detector.

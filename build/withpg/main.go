@@ -1,7 +1,7 @@
 // Command withpg runs a command with a throw-away PostgreSQL, so that all test
 // binaries of one run share one server:
 //
-//	go run ./internal/db/dbtest/withpg go test ./...
+//	go run ./build/withpg go test ./...
 //
 // HEARTH_TEST_POSTGRES_URL names the server; when it is already set, or when no
 // PostgreSQL can be started, the command runs unchanged.
