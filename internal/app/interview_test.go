@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
+	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 )
 
 // stoveTemplate has something of everything that can be asked in words, and what
@@ -53,7 +53,7 @@ func (h *telephone) keys(t *testing.T, out string, keys ...string) string {
 	for _, key := range keys {
 		h.text = append(h.text, key)
 		out = h.p.dial(t, fmt.Sprint("call", h.phone, h.session), h.phone, strings.Join(h.text, "*"))
-		n, wide := screen.Units(strings.TrimPrefix(strings.TrimPrefix(out, "CON "), "END "))
+		n, wide := menu.Units(strings.TrimPrefix(strings.TrimPrefix(out, "CON "), "END "))
 		if limit := map[bool]int{false: 182, true: 80}[wide]; n > limit {
 			t.Errorf("%q has %d units", out, n)
 		}

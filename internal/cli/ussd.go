@@ -16,7 +16,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ops"
 	"github.com/hearth-dmrv/hearth/internal/ussd/dialog"
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
-	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
 	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
 )
 
@@ -173,7 +172,7 @@ func ussdLint(_ context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	r, err := menu.ReviewFile(name, app.MenuKnown(), menu.LintOptions{Limits: screen.Limits{GSM7: l.gsm7, UCS2: l.ucs2}})
+	r, err := menu.ReviewFile(name, app.MenuKnown(), menu.LintOptions{Limits: menu.Limits{GSM7: l.gsm7, UCS2: l.ucs2}})
 	if err != nil {
 		return err
 	}

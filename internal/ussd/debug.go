@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
-	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
 	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -64,21 +63,21 @@ type DebugInfo struct {
 
 // DebugContext is the session's variables, without secrets.
 type DebugContext struct {
-	SessionID       string        `json:"sessionId"`
-	PhoneNumber     string        `json:"phoneNumber"`
-	ServiceCode     string        `json:"serviceCode"`
-	Gateway         string        `json:"gateway,omitempty"`
-	Message         string        `json:"message" doc:"The last screen."`
-	IsAuthenticated bool          `json:"isAuthenticated"`
-	CustomerName    string        `json:"customerName,omitempty"`
-	Language        string        `json:"language"`
-	Menu            string        `json:"menu" doc:"The menu pack and its version." example:"hearth 3f2a91c0b7de"`
-	Limits          screen.Limits `json:"limits" doc:"Largest number of units on a screen: the limit of the menu, or of the gateway if that is lower."`
-	Steps           int           `json:"steps"`
-	TextMode        string        `json:"textMode" enum:"accumulated,latest"`
-	Started         time.Time     `json:"sessionStartTime"`
-	Updated         time.Time     `json:"lastActivity"`
-	Expires         time.Time     `json:"expiresAt"`
+	SessionID       string      `json:"sessionId"`
+	PhoneNumber     string      `json:"phoneNumber"`
+	ServiceCode     string      `json:"serviceCode"`
+	Gateway         string      `json:"gateway,omitempty"`
+	Message         string      `json:"message" doc:"The last screen."`
+	IsAuthenticated bool        `json:"isAuthenticated"`
+	CustomerName    string      `json:"customerName,omitempty"`
+	Language        string      `json:"language"`
+	Menu            string      `json:"menu" doc:"The menu pack and its version." example:"hearth 3f2a91c0b7de"`
+	Limits          menu.Limits `json:"limits" doc:"Largest number of units on a screen: the limit of the menu, or of the gateway if that is lower."`
+	Steps           int         `json:"steps"`
+	TextMode        string      `json:"textMode" enum:"accumulated,latest"`
+	Started         time.Time   `json:"sessionStartTime"`
+	Updated         time.Time   `json:"lastActivity"`
+	Expires         time.Time   `json:"expiresAt"`
 }
 
 // Other is another session of the same id.
@@ -231,7 +230,7 @@ func (s *Service) debug(ctx context.Context, id string) (*Debug, error) {
 
 func (s *Service) info(h held) DebugInfo {
 	k, rec, st := &h.key, h.rec, &h.rec.state
-	var of screen.Limits
+	var of menu.Limits
 	if g := s.cfg.Gateways.Get(k.gateway); g != nil {
 		of = g.Limits
 	}

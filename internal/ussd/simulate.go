@@ -18,7 +18,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/ussd/dialog"
-	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
+	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
 )
 
@@ -315,7 +315,7 @@ func (l *SimulatedLine) shown(ctx context.Context, p *Press, took time.Duration)
 		return nil, err
 	}
 	rec, st := h.rec, &h.rec.state
-	units, wide := screen.Units(rec.answer)
+	units, wide := menu.Units(rec.answer)
 	out := &api.Simulation{
 		SessionID: p.Session, Simulated: true, PhoneNumber: h.key.phone, ServiceCode: h.key.code, Turn: st.Step, Input: dotted(rec, p.Input),
 		Screen: rec.answer, End: st.Done, Units: units, GSM7: !wide, Ms: millis(took), Node: st.Node, State: l.Sessions.stateOf(rec),

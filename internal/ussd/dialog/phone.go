@@ -17,7 +17,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
+	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
 )
 
@@ -36,7 +36,7 @@ type PhoneConfig struct {
 	Code    string        // "" is DefaultCode
 	Mode    wire.Mode     // "": that of the gateway, else accumulated
 	Secret  string        // of the gateway; "" sends none
-	Limits  screen.Limits // zero members: those of the gateway, else the standard
+	Limits  menu.Limits   // zero members: those of the gateway, else the standard
 }
 
 // Phone is a handset with at most one call. It is for one goroutine.
@@ -193,7 +193,7 @@ func (p *Phone) judge(resp *http.Response, body []byte, took time.Duration) Answ
 		a.Wrong = fmt.Sprintf("status %d: %v", resp.StatusCode, err)
 		return a
 	}
-	a.Units, a.UCS2 = screen.Units(a.Text)
+	a.Units, a.UCS2 = menu.Units(a.Text)
 	switch {
 	case resp.StatusCode == http.StatusTooManyRequests:
 		a.Wrong = "status 429: over the rate limit of the server, which a gateway's secret lifts"
@@ -208,10 +208,10 @@ func (p *Phone) judge(resp *http.Response, body []byte, took time.Duration) Answ
 }
 
 // Limits sets the limits for checking further answers.
-func (p *Phone) Limits(l screen.Limits) { p.c.Limits = l }
+func (p *Phone) Limits(l menu.Limits) { p.c.Limits = l }
 
 // Within checks the answer against other limits.
-func (a Answer) Within(l screen.Limits) Answer {
+func (a Answer) Within(l menu.Limits) Answer {
 	if a.long {
 		a.Wrong = ""
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
-	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
 	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
 )
 
@@ -63,8 +62,8 @@ func (r *Runner) Run(ctx context.Context, d *Dialog) (Result, error) {
 	if base == "" {
 		base = "http://localhost"
 	}
-	var limits screen.Limits
-	if r.Pack != nil && g.Limits == (screen.Limits{}) {
+	var limits menu.Limits
+	if r.Pack != nil && g.Limits == (menu.Limits{}) {
 		limits = r.Pack.Limits
 	}
 	phone, err := NewPhone(PhoneConfig{Send: r.Send, Base: base, Gateway: g, Number: d.Phone, Code: d.Code, Mode: d.Mode, Secret: r.Secret, Limits: limits})

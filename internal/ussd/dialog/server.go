@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
+	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 )
 
 // Server is the connection of an operator to a server.
@@ -24,8 +24,8 @@ type Server struct {
 // Place is the position of a session.
 type Place struct {
 	Node          string
-	Authenticated bool          // a customer is logged in
-	Limits        screen.Limits // of its screens; zero if the server does not say
+	Authenticated bool        // somebody is logged in
+	Limits        menu.Limits // of its screens; zero of a server that does not tell
 }
 
 // Where asks the server for the position of a session.
@@ -38,8 +38,8 @@ func Where(ctx context.Context, s Server, session string) (Place, error) {
 		DebugInfo struct {
 			Path    string `json:"path"`
 			Context struct {
-				IsAuthenticated bool          `json:"isAuthenticated"`
-				Limits          screen.Limits `json:"limits"`
+				IsAuthenticated bool        `json:"isAuthenticated"`
+				Limits          menu.Limits `json:"limits"`
 			} `json:"context"`
 		} `json:"debugInfo"`
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
-	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
 )
 
 // maxActions is how many actions may follow one another without a screen: a
@@ -19,7 +18,7 @@ var ErrGone = errors.New("the pack has no such node")
 
 // Machine walks packs. The zero value uses the limits of each pack.
 type Machine struct {
-	Limits screen.Limits // of a gateway, where they are smaller than the pack's
+	Limits menu.Limits // of a gateway, where they are smaller than the pack's
 }
 
 // Start begins a session and returns its first screen: the pack's first, or its

@@ -9,7 +9,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
-	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
 )
 
 var results = map[string][]string{"send": {"queued", "off"}, "join": {"ok", "weak"}, "login": {"ok", "wrong"}, "order": {"ok"}}
@@ -101,7 +100,7 @@ func TestWalk(t *testing.T) {
 			if scr.Node != tt.node || s.Node != tt.node || !strings.HasPrefix(scr.Text, tt.begins) || scr.End != tt.end || s.Done != tt.end || scr.Refused != tt.refused {
 				t.Errorf("screen = %+v, want %q at %s, end %v, refused %v", scr, tt.begins, tt.node, tt.end, tt.refused)
 			}
-			if n, _ := screen.Units(scr.Text); n != scr.Units || n > 182 {
+			if n, _ := menu.Units(scr.Text); n != scr.Units || n > 182 {
 				t.Errorf("units = %d, want %d, at most 182", scr.Units, n)
 			}
 			if s.Done && len(s.Secrets) > 0 {
@@ -211,7 +210,7 @@ func TestTrouble(t *testing.T) {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	p := pack(t)
-	m := &machine.Machine{Limits: screen.Limits{GSM7: 60, UCS2: 40}}
+	m := &machine.Machine{Limits: menu.Limits{GSM7: 60, UCS2: 40}}
 	s, _, _ := m.Start(p, machine.State{}, run)
 	s, scr, err := m.Input(p, s, "1", run)
 	for range 20 {

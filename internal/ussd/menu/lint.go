@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/order"
-	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
 )
 
 // Level is the severity of a finding.
@@ -47,7 +46,7 @@ func (f Finding) String() string {
 // LintOptions are the circumstances a pack is judged for. Zero members mean the
 // usual ones.
 type LintOptions struct {
-	Limits  screen.Limits // of the gateway; the pack's own are never exceeded
+	Limits  Limits        // of the gateway; the pack's own are never exceeded
 	Session time.Duration // how long a network keeps a session: 180 s
 	Press   time.Duration // to read a menu and press a key: 8 s
 	Type    time.Duration // to read a question and type the answer: 20 s
@@ -125,7 +124,7 @@ func Lint(p *Pack, o LintOptions) []Finding {
 
 type linter struct {
 	p                      *Pack
-	limits                 screen.Limits
+	limits                 Limits
 	session, press, typing time.Duration
 	depth                  map[string]int
 	shown                  map[string]bool // variables in texts

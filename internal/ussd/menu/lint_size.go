@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
 )
 
 // worst are the letters that fill variables: one of the 7-bit alphabet, and
@@ -167,6 +165,6 @@ func (l *linter) whole(n *Node, v *View, pages []Shown) {
 }
 
 func units(s string) int {
-	n, _ := screen.Units(s)
+	n, _ := Units(s)
 	return n
 }

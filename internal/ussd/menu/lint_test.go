@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
-	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
 )
 
 func lint(p *menu.Pack, o menu.LintOptions) []string {
@@ -166,7 +165,7 @@ func TestLintFinds(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			limits := screen.Limits{}
+			limits := menu.Limits{}
 			if tt.name == "a longer value" {
 				limits.GSM7 = 170
 			}

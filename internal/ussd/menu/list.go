@@ -9,8 +9,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/goccy/go-yaml/ast"
-
-	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
 )
 
 // The bounds of lists.
@@ -78,7 +76,7 @@ func (n *Node) Row(v *View, key string) map[string]string {
 func (lk *look) items(v *View) []string {
 	var out []string
 	if lk.said != "" && v.Vars[lk.said] != "" {
-		return strings.Split(screen.Plain(v.Vars[lk.said]), "\n")
+		return strings.Split(Plain(v.Vars[lk.said]), "\n")
 	}
 	if lk.list == "" {
 		return nil

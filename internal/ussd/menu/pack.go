@@ -3,12 +3,14 @@
 // renders their screens, keeps the current pack with hot reload, and offers the
 // tools an editor needs: JSON Schema, lint and graphs. It does not walk a pack;
 // package machine does.
+//
+// It knows what fits on the screen of a handset: it counts a text in the units of
+// the network, replaces typographic characters that would halve the screen, and
+// spreads what is too long over pages.
 package menu
 
 import (
 	"slices"
-
-	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
 )
 
 // Draft is the target of an option that continues the walk that was kept when
@@ -90,7 +92,7 @@ type Pack struct {
 	Resume     string         `json:"resume"`            // shown on a redial with a draft; "" is none
 	Login      string         `json:"login,omitzero"`    // where a caller logs in to go on with a draft of a login; "" is nowhere
 	LoginSay   Text           `json:"loginSay,omitzero"` // why, above that screen
-	Limits     screen.Limits  `json:"limits"`
+	Limits     Limits         `json:"limits"`
 	Navigation Navigation     `json:"navigation"`
 	Longest    map[string]int `json:"vars"` // characters that a variable has at most, for lint
 	List       []*Node        `json:"nodes"`

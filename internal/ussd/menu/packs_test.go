@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
-	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
 )
 
 func TestShippedPacksAreClean(t *testing.T) {
@@ -25,7 +24,7 @@ func TestShippedPacksAreClean(t *testing.T) {
 func TestShippedPacksHoldOnSmallerScreens(t *testing.T) {
 	t.Parallel()
 	for _, name := range menu.Shipped() {
-		for _, f := range menu.Lint(open(t, name), menu.LintOptions{Limits: screen.Limits{GSM7: 100, UCS2: 60}}) {
+		for _, f := range menu.Lint(open(t, name), menu.LintOptions{Limits: menu.Limits{GSM7: 100, UCS2: 60}}) {
 			if f.Level == menu.LevelError {
 				t.Errorf("%s: %s", name, f)
 			}
@@ -75,7 +74,7 @@ func TestEveryMenuScreen(t *testing.T) {
 	for _, name := range menu.Shipped() {
 		p := open(t, name)
 		for _, n := range p.Nodes() {
-			for _, limits := range []screen.Limits{{}, {GSM7: 160, UCS2: 70}, {GSM7: 70, UCS2: 50}} {
+			for _, limits := range []menu.Limits{{}, {GSM7: 160, UCS2: 70}, {GSM7: 70, UCS2: 50}} {
 				for _, lang := range p.Languages {
 					checkScreens(t, p, n, menu.View{Lang: lang, Limits: limits, Vars: vars, Authenticated: true})
 				}

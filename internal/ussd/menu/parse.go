@@ -13,8 +13,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/goccy/go-yaml/ast"
-
-	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
 )
 
 // The bounds of a pack.
@@ -191,16 +189,16 @@ func (r *reader) constant(t Text, v *value, path string) {
 	}
 }
 
-func (r *reader) limits(v *value) screen.Limits {
-	l := screen.Limits{GSM7: screen.StandardGSM7, UCS2: screen.StandardUCS2}
+func (r *reader) limits(v *value) Limits {
+	l := Limits{GSM7: StandardGSM7, UCS2: StandardUCS2}
 	if v == nil {
 		return l
 	}
 	o := r.object(v, "limits", limitFields)
-	if n := r.number(o["gsm7"], "limits.gsm7", leastLimit, screen.StandardGSM7); n > 0 {
+	if n := r.number(o["gsm7"], "limits.gsm7", leastLimit, StandardGSM7); n > 0 {
 		l.GSM7 = n
 	}
-	if n := r.number(o["ucs2"], "limits.ucs2", leastLimit, screen.StandardUCS2); n > 0 {
+	if n := r.number(o["ucs2"], "limits.ucs2", leastLimit, StandardUCS2); n > 0 {
 		l.UCS2 = n
 	}
 	return l

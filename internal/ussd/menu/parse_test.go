@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
-	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
 )
 
 func TestParse(t *testing.T) {
@@ -20,7 +19,7 @@ func TestParse(t *testing.T) {
 	if p.Name != "small" || p.Start != "home" || p.Default() != "en" || p.Resume != "" {
 		t.Errorf("head = %q %q %q %q", p.Name, p.Start, p.Default(), p.Resume)
 	}
-	if want := (screen.Limits{GSM7: 182, UCS2: 80}); p.Limits != want {
+	if want := (menu.Limits{GSM7: 182, UCS2: 80}); p.Limits != want {
 		t.Errorf("Limits = %+v, want %+v", p.Limits, want)
 	}
 	var ids []string

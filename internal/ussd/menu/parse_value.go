@@ -10,8 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
-
-	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
 )
 
 // object has the members of a mapping by name.
@@ -242,7 +240,7 @@ func (r *reader) phrase(v *value, path string) string {
 	if !r.want(v, path, ast.StringType) {
 		return ""
 	}
-	s := screen.Plain(strings.TrimSpace(v.text))
+	s := Plain(strings.TrimSpace(v.text))
 	switch {
 	case s == "":
 		r.bad(v.spot, path, "is empty")

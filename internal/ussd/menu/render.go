@@ -2,15 +2,13 @@ package menu
 
 import (
 	"strings"
-
-	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
 )
 
 // View is a viewer of a node and what is known about them.
 type View struct {
-	Caller        string        // number of the handset
-	Lang          string        // one the pack does not speak means the default
-	Limits        screen.Limits // of the gateway; zero members mean the pack's
+	Caller        string // number of the handset
+	Lang          string // one the pack does not speak stands for the default
+	Limits        Limits // of the gateway; zero members stand for the pack's
 	Vars          map[string]string
 	Authenticated bool
 	Draft         bool
@@ -123,7 +121,7 @@ func (n *Node) Render(v *View) Shown {
 }
 
 // pages makes all pages of the look.
-func (lk *look) pages(v *View, limits screen.Limits) []Shown {
+func (lk *look) pages(v *View, limits Limits) []Shown {
 	if one := lk.one(v); limits.Holds(one.Units, one.UCS2) {
 		return []Shown{one}
 	}
@@ -133,7 +131,7 @@ func (lk *look) pages(v *View, limits screen.Limits) []Shown {
 // Goodbye is the closing screen after exit.
 func (p *Pack) Goodbye(v *View) Shown {
 	text := p.Fill(p.Navigation.Goodbye, v)
-	units, ucs2 := screen.Units(text)
+	units, ucs2 := Units(text)
 	return Shown{Text: text, Units: units, UCS2: ucs2, Pages: 1}
 }
 
@@ -167,10 +165,10 @@ func (p *Pack) fill(s string, v *View) string {
 }
 
 // Within returns the limits of the pack on a gateway: the smaller ones of both.
-func (p *Pack) Within(gateway screen.Limits) screen.Limits { return p.limits(gateway) }
+func (p *Pack) Within(gateway Limits) Limits { return p.limits(gateway) }
 
 // limits are the smaller ones of the pack and of a gateway.
-func (p *Pack) limits(of screen.Limits) screen.Limits {
+func (p *Pack) limits(of Limits) Limits {
 	l := p.Limits
 	if of.GSM7 > 0 {
 		l.GSM7 = min(l.GSM7, of.GSM7)
@@ -213,7 +211,7 @@ func (lk *look) one(v *View) Shown {
 		b.WriteString(t)
 	}
 	text := b.String()
-	units, ucs2 := screen.Units(text)
+	units, ucs2 := Units(text)
 	return Shown{Text: text, Units: units, UCS2: ucs2, Pages: 1}
 }
 
@@ -226,11 +224,11 @@ func (lk *look) head(b *strings.Builder, v *View) {
 }
 
 // split spreads the node over pages.
-func (lk *look) split(v *View, limits screen.Limits) []Shown {
+func (lk *look) split(v *View, limits Limits) []Shown {
 	var b strings.Builder
 	lk.head(&b, v)
 	body := b.String()
-	texts := screen.Pages(limits, body, lk.visible(v), func(page, pages int) []string {
+	texts := Pages(limits, body, lk.visible(v), func(page, pages int) []string {
 		if page == pages-1 {
 			return lk.tail
 		}
@@ -238,7 +236,7 @@ func (lk *look) split(v *View, limits screen.Limits) []Shown {
 	})
 	out := make([]Shown, len(texts))
 	for i, text := range texts {
-		units, ucs2 := screen.Units(text)
+		units, ucs2 := Units(text)
 		out[i] = Shown{Text: text, Units: units, UCS2: ucs2, Page: i, Pages: len(texts)}
 	}
 	return out
@@ -280,7 +278,7 @@ func expand(b *strings.Builder, s string, v *View) {
 		case Caller:
 			b.WriteString(v.Caller)
 		default:
-			b.WriteString(screen.Plain(v.Vars[name]))
+			b.WriteString(Plain(v.Vars[name]))
 		}
 		s = rest
 	}
@@ -363,7 +361,7 @@ func (lk *look) fixed() bool {
 }
 
 // freeze makes the pages of a fixed look for all flags.
-func (lk *look) freeze(lang string, limits screen.Limits) {
+func (lk *look) freeze(lang string, limits Limits) {
 	lk.still = make([][]Shown, flagged)
 	for f := range lk.still {
 		v := &View{Lang: lang, Authenticated: f&1 != 0, Draft: f&2 != 0}

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
-	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
 )
 
 func TestRender(t *testing.T) {
@@ -33,7 +32,7 @@ func TestRender(t *testing.T) {
 			if got.Text != tt.want {
 				t.Errorf("Render =\n%s\nwant\n%s", got.Text, tt.want)
 			}
-			if n, wide := screen.Units(got.Text); got.Units != n || got.UCS2 != wide || got.Pages != 1 || got.Page != 0 {
+			if n, wide := menu.Units(got.Text); got.Units != n || got.UCS2 != wide || got.Pages != 1 || got.Page != 0 {
 				t.Errorf("Render = %+v, want %d units on one page", got, n)
 			}
 		})
@@ -78,7 +77,7 @@ func TestRenderKeepsToTheSmallerLimits(t *testing.T) {
 		gateway int
 		want    int
 	}{{0, 100}, {182, 100}, {60, 60}, {100, 100}, {99, 99}} {
-		got := p.Node("home").Render(&menu.View{Lang: "en", Limits: screen.Limits{GSM7: tt.gateway}})
+		got := p.Node("home").Render(&menu.View{Lang: "en", Limits: menu.Limits{GSM7: tt.gateway}})
 		if got.Units > tt.want {
 			t.Errorf("gateway of %d: %d units, want at most %d", tt.gateway, got.Units, tt.want)
 		}
@@ -172,7 +171,7 @@ func TestRenderCosts(t *testing.T) {
 		most float64
 	}{
 		{"fixed screen", "home", menu.View{Lang: "en"}, 0},
-		{"fixed screen, smaller limits", "home", menu.View{Lang: "sw", Limits: screen.Limits{GSM7: 160, UCS2: 70}}, 0},
+		{"fixed screen, smaller limits", "home", menu.View{Lang: "sw", Limits: menu.Limits{GSM7: 160, UCS2: 70}}, 0},
 		{"fixed screen behind a guard", "home", menu.View{Lang: "en", Authenticated: true}, 0},
 		{"notice", "home", menu.View{Lang: "en", Notice: "No such key."}, 1},
 		{"variable", "thanks", menu.View{Lang: "en", Vars: map[string]string{"name": "Ana"}}, 1},
@@ -193,7 +192,7 @@ func BenchmarkRender(b *testing.B) {
 		{"fixed", "preMenu", menu.View{Lang: "en"}},
 		{"notice", "preMenu", menu.View{Lang: "en", Notice: "Please choose one of the numbers shown."}},
 		{"variable", "accountCreation.done", menu.View{Lang: "en", Vars: map[string]string{"customerId": "C1A2B3C4D"}}},
-		{"paged", "services.details", menu.View{Lang: "sw", Limits: screen.Limits{GSM7: 60}, Vars: map[string]string{"district": strings.Repeat("Kasama ", 8), "size": "4"}}},
+		{"paged", "services.details", menu.View{Lang: "sw", Limits: menu.Limits{GSM7: 60}, Vars: map[string]string{"district": strings.Repeat("Kasama ", 8), "size": "4"}}},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
 			n := p.Node(bb.node)

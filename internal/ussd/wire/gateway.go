@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
+	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 )
 
 // Gateway is the dialect of one aggregator, made from its YAML file. It never
@@ -14,10 +14,10 @@ import (
 type Gateway struct {
 	Name       string
 	Title      string
-	Unverified bool          // never tried in practice; an example
-	Mode       Mode          // "" on the documented interface, where the operator sets it
-	Limits     screen.Limits // zero: those of the menu
-	MaxText    int           // code points of the text as received
+	Unverified bool        // nobody has seen it work; an example
+	Mode       Mode        // "" on the documented interface, where the operator sets it
+	Limits     menu.Limits // zero: those of the menu
+	MaxText    int         // code points of the text as received
 	request    *request
 	reply      reply
 	events     *events

@@ -12,7 +12,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	"github.com/hearth-dmrv/hearth/internal/order"
-	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
+	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 )
 
 // spec is the YAML of one gateway; docs and the shipped files show how it is
@@ -23,7 +23,7 @@ type spec struct {
 	Unverified bool           `yaml:"unverified"`
 	Mode       string         `yaml:"mode"`
 	MaxText    int            `yaml:"maxText"`
-	Limits     screen.Limits  `yaml:"limits"`
+	Limits     menu.Limits    `yaml:"limits"`
 	Request    requestSpec    `yaml:"request"`
 	Reply      replySpec      `yaml:"reply"`
 	Signature  *signatureSpec `yaml:"signature"`

@@ -1,10 +1,10 @@
-package screen_test
+package menu_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
+	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 )
 
 // The basic table of GSM 03.38 without the escape, row by row.
@@ -16,7 +16,7 @@ func TestUnitsOfEveryBasicCharacter(t *testing.T) {
 	count := 0
 	for _, r := range basic {
 		count++
-		if n, wide := screen.Units(string(r)); n != 1 || wide {
+		if n, wide := menu.Units(string(r)); n != 1 || wide {
 			t.Errorf("Units(%q) = %d, %v, want 1, false", r, n, wide)
 		}
 	}
@@ -28,7 +28,7 @@ func TestUnitsOfEveryBasicCharacter(t *testing.T) {
 func TestUnitsOfEveryExtensionCharacter(t *testing.T) {
 	t.Parallel()
 	for _, r := range "^{}\\[~]|€\f" {
-		if n, wide := screen.Units(string(r)); n != 2 || wide {
+		if n, wide := menu.Units(string(r)); n != 2 || wide {
 			t.Errorf("Units(%q) = %d, %v, want 2, false", r, n, wide)
 		}
 	}
@@ -40,7 +40,7 @@ func TestUnitsOfAllOtherCharacters(t *testing.T) {
 		if strings.ContainsRune(basic+"^{}\\[~]|€\f", r) {
 			continue
 		}
-		if n, wide := screen.Units(string(r)); n != 1 || !wide {
+		if n, wide := menu.Units(string(r)); n != 1 || !wide {
 			t.Errorf("Units(%q) = %d, %v, want 1, true", r, n, wide)
 		}
 	}
@@ -67,7 +67,7 @@ func TestUnits(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if n, wide := screen.Units(tt.in); n != tt.n || wide != tt.wide {
+			if n, wide := menu.Units(tt.in); n != tt.n || wide != tt.wide {
 				t.Errorf("Units(%q) = %d, %v, want %d, %v", tt.in, n, wide, tt.n, tt.wide)
 			}
 		})
@@ -76,23 +76,23 @@ func TestUnits(t *testing.T) {
 
 func TestFits(t *testing.T) {
 	t.Parallel()
-	small := screen.Limits{GSM7: 160, UCS2: 70}
+	small := menu.Limits{GSM7: 160, UCS2: 70}
 	for _, tt := range []struct {
 		name   string
-		limits screen.Limits
+		limits menu.Limits
 		in     string
 		want   bool
 	}{
-		{"standard, full", screen.Limits{}, strings.Repeat("a", 182), true},
-		{"standard, one more", screen.Limits{}, strings.Repeat("a", 183), false},
-		{"standard, full in UCS-2", screen.Limits{}, strings.Repeat("ŋ", 80), true},
-		{"standard, one more in UCS-2", screen.Limits{}, strings.Repeat("ŋ", 81), false},
-		{"extension characters", screen.Limits{}, strings.Repeat("|", 92), false},
-		{"one strange character", screen.Limits{}, strings.Repeat("a", 80) + "ŋ", false},
+		{"standard, full", menu.Limits{}, strings.Repeat("a", 182), true},
+		{"standard, one more", menu.Limits{}, strings.Repeat("a", 183), false},
+		{"standard, full in UCS-2", menu.Limits{}, strings.Repeat("ŋ", 80), true},
+		{"standard, one more in UCS-2", menu.Limits{}, strings.Repeat("ŋ", 81), false},
+		{"extension characters", menu.Limits{}, strings.Repeat("|", 92), false},
+		{"one strange character", menu.Limits{}, strings.Repeat("a", 80) + "ŋ", false},
 		{"smaller, full", small, strings.Repeat("a", 160), true},
 		{"smaller, one more", small, strings.Repeat("a", 161), false},
 		{"smaller, one more in UCS-2", small, strings.Repeat("ŋ", 71), false},
-		{"only one is set", screen.Limits{GSM7: 160}, strings.Repeat("ŋ", 80), true},
+		{"only one is set", menu.Limits{GSM7: 160}, strings.Repeat("ŋ", 80), true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -118,14 +118,14 @@ func TestPlain(t *testing.T) {
 		{"Ng’ang’a Müller", "Ng'ang'a Müller"},
 		{"ŋ and ı stay", "ŋ and ı stay"},
 	} {
-		if got := screen.Plain(tt.in); got != tt.want {
+		if got := menu.Plain(tt.in); got != tt.want {
 			t.Errorf("Plain(%q) = %q, want %q", tt.in, got, tt.want)
 		}
 	}
 }
 
 func TestPlainIsFreeForPlainTexts(t *testing.T) { // not parallel: it counts allocations
-	if n := testing.AllocsPerRun(100, func() { _ = screen.Plain("1. Know More") }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { _ = menu.Plain("1. Know More") }); n != 0 {
 		t.Errorf("Plain allocates %v times, want 0", n)
 	}
 }
@@ -135,16 +135,16 @@ func FuzzUnits(f *testing.F) {
 		f.Add(s, "y")
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
-		n, wide := screen.Units(a)
+		n, wide := menu.Units(a)
 		if n < 0 || n > 2*len(a) {
 			t.Errorf("Units(%q) = %d", a, n)
 		}
-		m, other := screen.Units(b)
-		sum, both := screen.Units(a + b)
+		m, other := menu.Units(b)
+		sum, both := menu.Units(a + b)
 		if wide == other && (sum != n+m || both != wide) && validJoin(a, b) {
 			t.Errorf("Units(%q+%q) = %d, %v, want the sum %d", a, b, sum, both, n+m)
 		}
-		if p := screen.Plain(a); screen.Plain(p) != p {
+		if p := menu.Plain(a); menu.Plain(p) != p {
 			t.Errorf("Plain(%q) is not final: %q", a, p)
 		}
 	})
@@ -159,6 +159,6 @@ func BenchmarkUnits(b *testing.B) {
 	text := strings.Repeat("1. Know More\n", 14)
 	b.ReportAllocs()
 	for b.Loop() {
-		screen.Units(text)
+		menu.Units(text)
 	}
 }

@@ -1,4 +1,4 @@
-package screen_test
+package menu_test
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
+	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 )
 
 // tail is what menus end with: More where there are pages, and Exit.
@@ -35,18 +35,18 @@ func options(n int) []string {
 
 func TestPages(t *testing.T) {
 	t.Parallel()
-	small := screen.Limits{GSM7: 60, UCS2: 40}
+	small := menu.Limits{GSM7: 60, UCS2: 40}
 	for _, tt := range []struct {
 		name   string
-		limits screen.Limits
+		limits menu.Limits
 		body   string
 		lines  []string
 		want   []string
 	}{
-		{"one page", screen.Limits{}, "Hello", []string{"1. Yes"}, []string{"Hello\n1. Yes\n*. Exit"}},
-		{"only a body", screen.Limits{}, "Hello", nil, []string{"Hello\n*. Exit"}},
-		{"only options", screen.Limits{}, "", []string{"1. Yes"}, []string{"1. Yes\n*. Exit"}},
-		{"nothing", screen.Limits{}, "", nil, []string{"*. Exit"}},
+		{"one page", menu.Limits{}, "Hello", []string{"1. Yes"}, []string{"Hello\n1. Yes\n*. Exit"}},
+		{"only a body", menu.Limits{}, "Hello", nil, []string{"Hello\n*. Exit"}},
+		{"only options", menu.Limits{}, "", []string{"1. Yes"}, []string{"1. Yes\n*. Exit"}},
+		{"nothing", menu.Limits{}, "", nil, []string{"*. Exit"}},
 		{
 			"few options stand on every page", small, "one two three four five six seven eight nine ten eleven",
 			[]string{"1. Yes"},
@@ -88,7 +88,7 @@ func TestPages(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := screen.Pages(tt.limits, tt.body, tt.lines, tail); !slices.Equal(got, tt.want) {
+			if got := menu.Pages(tt.limits, tt.body, tt.lines, tail); !slices.Equal(got, tt.want) {
 				t.Errorf("Pages =\n%q\nwant\n%q", got, tt.want)
 			}
 		})
@@ -97,7 +97,7 @@ func TestPages(t *testing.T) {
 
 func TestPagesTellTheTailWhereItStands(t *testing.T) {
 	t.Parallel()
-	got := screen.Pages(screen.Limits{GSM7: 60}, words(40), nil, func(page, pages int) []string {
+	got := menu.Pages(menu.Limits{GSM7: 60}, words(40), nil, func(page, pages int) []string {
 		return []string{fmt.Sprintf("%d/%d", page+1, pages)}
 	})
 	for i, page := range got {
@@ -109,8 +109,8 @@ func TestPagesTellTheTailWhereItStands(t *testing.T) {
 
 func TestPagesDropATailWithoutRoom(t *testing.T) {
 	t.Parallel()
-	limits := screen.Limits{GSM7: 40, UCS2: 40}
-	for _, page := range screen.Pages(limits, words(20), nil, func(int, int) []string { return []string{strings.Repeat("t", 39)} }) {
+	limits := menu.Limits{GSM7: 40, UCS2: 40}
+	for _, page := range menu.Pages(limits, words(20), nil, func(int, int) []string { return []string{strings.Repeat("t", 39)} }) {
 		if !limits.Fits(page) || strings.Contains(page, "t\n") {
 			t.Errorf("page %q is too long", page)
 		}
@@ -120,8 +120,8 @@ func TestPagesDropATailWithoutRoom(t *testing.T) {
 func TestPagesEndAtAnyLimit(t *testing.T) {
 	t.Parallel()
 	for limit := 1; limit < 40; limit++ {
-		l := screen.Limits{GSM7: limit, UCS2: limit}
-		got := screen.Pages(l, "😀 "+words(5), options(5), tail)
+		l := menu.Limits{GSM7: limit, UCS2: limit}
+		got := menu.Pages(l, "😀 "+words(5), options(5), tail)
 		if !strings.Contains(strings.Join(got, ""), "😀") {
 			t.Errorf("limit %d: a character is lost: %q", limit, got)
 		}
@@ -138,19 +138,19 @@ func FuzzPages(f *testing.F) {
 	f.Add("ŋ"+words(30)+"\n\n😀 [x]", uint8(7), uint8(100), uint8(50))
 	f.Add("line\nline\n"+words(20), uint8(40), uint8(60), uint8(60))
 	f.Fuzz(func(t *testing.T, body string, count, gsm, ucs uint8) {
-		l := screen.Limits{GSM7: 44 + int(gsm)%139, UCS2: 44 + int(ucs)%37}
+		l := menu.Limits{GSM7: 44 + int(gsm)%139, UCS2: 44 + int(ucs)%37}
 		lines := options(int(count) % 50)
-		pages := screen.Pages(l, body, lines, tail)
+		pages := menu.Pages(l, body, lines, tail)
 		checkSizes(t, l, pages)
 		checkOrder(t, pages, body, lines)
 	})
 }
 
-func checkSizes(t *testing.T, l screen.Limits, pages []string) {
+func checkSizes(t *testing.T, l menu.Limits, pages []string) {
 	t.Helper()
 	for i, page := range pages {
 		if !l.Fits(page) {
-			n, wide := screen.Units(page)
+			n, wide := menu.Units(page)
 			t.Errorf("page %d has %d units (UCS-2: %v), limits %+v:\n%s", i, n, wide, l, page)
 		}
 		if want := strings.Join(tail(i, len(pages)), "\n"); !strings.HasSuffix(page, want) {

@@ -1,8 +1,4 @@
-// Package screen knows what fits on the screen of a handset in a USSD session:
-// it counts a text in the units of the network, replaces typographic
-// characters that would halve the screen, and spreads what is too long over
-// pages. It is pure: no menu, no session, no storage.
-package screen
+package menu
 
 import (
 	"strings"
@@ -22,6 +18,9 @@ type Limits struct {
 	GSM7 int `json:"gsm7"`
 	UCS2 int `json:"ucs2"`
 }
+
+// SchemaName is the name that clients know it by.
+func (Limits) SchemaName() string { return "ScreenLimits" }
 
 // OrStandard returns l with the standard for zero members.
 func (l Limits) OrStandard() Limits {
