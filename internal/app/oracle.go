@@ -23,7 +23,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
 	"github.com/hearth-dmrv/hearth/internal/oracle/agui"
 	"github.com/hearth-dmrv/hearth/internal/oracle/attach"
-	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/oracle/credit"
 	"github.com/hearth-dmrv/hearth/internal/oracle/extend"
@@ -43,7 +42,7 @@ type mind struct {
 	*Core
 	cfg     *config.Config
 	version string
-	callers *caller.Service
+	callers *oracle.Callers
 	chats   *chat.Store
 	runs    *run.Manager
 	agent   *agent.Agent
@@ -100,7 +99,7 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 		return nil
 	}
 	m, o := &mind{Core: a.Core, cfg: a.cfg, version: a.opt.Version, inner: func() http.Handler { return a.inner }}, a.cfg.Oracle
-	m.callers = caller.New(caller.Config{
+	m.callers = oracle.NewCallers(oracle.CallersConfig{
 		DID: a.identity.DID, Key: publicKey(a.identity), Local: a.twins.keys, Indexer: o.BlocksyncURL, Client: a.outbound,
 		AuthTTL: o.UCANAuthMaxTTL, DelegationTTL: anyIfZero(o.UCANDelegationMaxTTL), DB: a.DB, Log: a.log, Fleet: a.fleet, Invoked: o.UCANRequireInvocation,
 		Keys: a.Auth.ByKey, StillKey: func(ctx context.Context, c web.Caller) error { return a.Auth.StillValid(web.WithCaller(ctx, c), false) },

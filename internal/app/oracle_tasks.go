@@ -6,7 +6,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle"
-	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/task"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -17,8 +16,8 @@ func (m *mind) taskSource() task.Source {
 }
 
 // taskOwner is the owner of a task as a caller.
-func taskOwner(o task.Owner) *caller.Identity {
-	return &caller.Identity{DID: o.DID, Signer: o.Signer, Key: o.Key, Invoked: true, Until: o.Ends}
+func taskOwner(o task.Owner) *oracle.Identity {
+	return &oracle.Identity{DID: o.DID, Signer: o.Signer, Key: o.Key, Invoked: true, Until: o.Ends}
 }
 
 // errand is a message of a task.

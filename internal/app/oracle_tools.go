@@ -16,7 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/graph"
 	"github.com/hearth-dmrv/hearth/internal/entity/group"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
+	"github.com/hearth-dmrv/hearth/internal/oracle"
 	"github.com/hearth-dmrv/hearth/internal/oracle/lookup"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/survey"
@@ -26,7 +26,7 @@ import (
 // lookups is where the tools of the oracle look things up.
 type lookups struct {
 	core    *Core
-	callers *caller.Service
+	callers *oracle.Callers
 	twins   *twins
 	surveys *surveys
 	// household of a customer of the line; "" for others

@@ -12,7 +12,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/oracle"
-	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/credit"
 	"github.com/hearth-dmrv/hearth/internal/oracle/extend"
 	"github.com/hearth-dmrv/hearth/internal/oracle/lookup"
@@ -233,7 +232,7 @@ func (m *mind) stands(ctx context.Context, c tool.Context) error {
 // askAs has the oracle answer a message that a plugin has of a user.
 func (m *mind) askAs(ctx context.Context, c tool.Context, msg plugin.Message) (plugin.Answer, error) {
 	r, again, err := m.errands.Do(ctx, oracle.Errand{
-		Who:    &caller.Identity{DID: c.User, Signer: c.Signer, Key: c.Caller, Invoked: c.Whole, Again: c.Again},
+		Who:    &oracle.Identity{DID: c.User, Signer: c.Signer, Key: c.Caller, Invoked: c.Whole, Again: c.Again},
 		Thread: msg.Thread, Key: msg.Key, Title: msg.Title, Text: msg.Text, Brief: msg.Brief, Timezone: c.Timezone,
 	})
 	return plugin.Answer{Text: r.Text, Again: again}, err

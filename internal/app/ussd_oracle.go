@@ -8,7 +8,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle"
-	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/ussd"
 	"github.com/hearth-dmrv/hearth/internal/ussd/account"
@@ -24,8 +23,8 @@ var errNoOracle = errors.New("the oracle is switched off")
 // menuOracle lets menus ask the oracle.
 type menuOracle struct {
 	mind     func() *mind // nil: this server has no oracle
-	who      func(ctx context.Context, q fetch.Question) *caller.Identity
-	readOnly bool // only an operator who tries a menu asks
+	who      func(ctx context.Context, q fetch.Question) *oracle.Identity
+	readOnly bool // nobody but an operator who tries a menu asks
 }
 
 var _ fetch.Oracle = (*menuOracle)(nil)
@@ -70,9 +69,9 @@ func (o *menuOracle) Public(ctx context.Context, name string, args []byte, after
 
 // asCustomer knows a customer by the login at the handset, for as long as the
 // account is open.
-func (c *Core) asCustomer(accounts *account.Service) func(context.Context, fetch.Question) *caller.Identity {
-	return func(_ context.Context, q fetch.Question) *caller.Identity {
-		return &caller.Identity{DID: q.DID, Again: func(ctx context.Context) (web.Caller, error) {
+func (c *Core) asCustomer(accounts *account.Service) func(context.Context, fetch.Question) *oracle.Identity {
+	return func(_ context.Context, q fetch.Question) *oracle.Identity {
+		return &oracle.Identity{DID: q.DID, Again: func(ctx context.Context) (web.Caller, error) {
 			did, err := accounts.DIDOf(ctx, q.Account)
 			if err != nil {
 				return web.Caller{}, err
@@ -87,12 +86,12 @@ func (c *Core) asCustomer(accounts *account.Service) func(context.Context, fetch
 
 // asOperator lets the operator who presses the keys of a simulated handset ask,
 // because its customers do not exist.
-func asOperator(ctx context.Context, _ fetch.Question) *caller.Identity {
+func asOperator(ctx context.Context, _ fetch.Question) *oracle.Identity {
 	c := web.CallerFrom(ctx)
 	if c.Key == "" {
-		return &caller.Identity{DID: c.DID, Signer: c.Signer}
+		return &oracle.Identity{DID: c.DID, Signer: c.Signer}
 	}
-	return &caller.Identity{DID: c.DID, Key: c}
+	return &oracle.Identity{DID: c.DID, Key: c}
 }
 
 // forgetNumber removes what area C keeps about a number.

@@ -10,7 +10,6 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
@@ -20,7 +19,7 @@ import (
 // confirms is where users say what tools may change.
 type confirms struct {
 	Permits
-	callers *caller.Service
+	callers *Callers
 	runs    *run.Manager
 	live    Live
 	tools   *tool.Registry
@@ -39,7 +38,7 @@ func (s *confirms) whole(h handler) handler {
 }
 
 // itself refuses callers who did not come as themselves.
-func (s *confirms) itself(ctx context.Context, who *caller.Identity) error {
+func (s *confirms) itself(ctx context.Context, who *Identity) error {
 	if who.Whole() {
 		return nil
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/oracle"
-	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm/modeltest"
@@ -72,7 +71,7 @@ func spied(t *testing.T, d *db.DB, m llm.Model, names ...string) (*house, *spies
 	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	return newHouse(t, d, m, func(c *oracle.Config, _ *run.Config) {
 		c.Now = now
-		c.Callers = caller.New(caller.Config{DID: oracleDID, DB: d, Log: c.Log, Now: now})
+		c.Callers = oracle.NewCallers(oracle.CallersConfig{DID: oracleDID, DB: d, Log: c.Log, Now: now})
 		for _, name := range names {
 			if err := c.Tools.Add(s.tool(name)); err != nil {
 				t.Fatal(err)

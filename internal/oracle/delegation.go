@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
@@ -23,7 +22,7 @@ type standing struct {
 
 // signed runs h for callers who sign. A delegation is a token, and a key must
 // not give or withdraw one for somebody else.
-func signed(callers *caller.Service, h handler) handler {
+func signed(callers *Callers, h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, q *request) error {
 		if !q.who.Signed() {
 			return callers.Refuse(r.Context(), &ucan.Error{Kind: ucan.Missing, Detail: "a key is no token"})
@@ -115,7 +114,7 @@ func (s *Service) serveRevoke(w http.ResponseWriter, r *http.Request, q *request
 // the delegation that came with the message, or else the stored one. It is
 // checked each time, since a turn may outlast it, and only the user's own is
 // ever returned.
-func (s *Service) delegated(who *caller.Identity) func(ctx context.Context) (tool.Delegation, bool, error) {
+func (s *Service) delegated(who *Identity) func(ctx context.Context) (tool.Delegation, bool, error) {
 	user, sent := who.DID, who.DelegationText
 	if !who.Signed() || sent == "" && !who.Whole() {
 		return nil

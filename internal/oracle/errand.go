@@ -15,7 +15,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
-	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
@@ -27,7 +26,7 @@ import (
 // chat of another service, by a schedule. Nobody can confirm anything, so a tool
 // that changes something runs by a grant only.
 type Errand struct {
-	Who *caller.Identity
+	Who *Identity
 	// Thread names the user's conversation, which is made if it is new. Two errands
 	// of a thread with the same Key are one: only one is answered.
 	Thread, Key string

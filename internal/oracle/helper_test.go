@@ -23,7 +23,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/oracle"
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
-	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm/modeltest"
@@ -67,7 +66,7 @@ func newHouse(t testing.TB, d *db.DB, m llm.Model, opts ...option) *house {
 	}
 	rc := run.Config{DB: d, Chat: h.chat, Log: log, Alone: true}
 	c := oracle.Config{
-		Callers: caller.New(caller.Config{DID: oracleDID, DB: d, Log: log}),
+		Callers: oracle.NewCallers(oracle.CallersConfig{DID: oracleDID, DB: d, Log: log}),
 		Chat:    h.chat, Agent: agent.New(agent.Config{Model: m, Log: log}), Models: models, Tools: &tool.Registry{},
 		Live: h.live, Name: "Hearth", Throttle: -1, Log: log,
 	}

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -107,7 +106,7 @@ func (s *Service) messageRoutes(add adder) {
 
 // request is what is known about a request after authentication.
 type request struct {
-	who  *caller.Identity
+	who  *Identity
 	body members
 	raw  []byte
 }
@@ -115,7 +114,7 @@ type request struct {
 // user is the name under which the caller has conversations.
 func (q *request) user() string { return userOf(q.who) }
 
-func userOf(who *caller.Identity) string {
+func userOf(who *Identity) string {
 	return chat.Talker{Workspace: who.Key.Workspace, DID: who.DID, Rights: who.Key.Rights}.User()
 }
 

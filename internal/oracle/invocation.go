@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
@@ -17,7 +16,7 @@ type ticket struct {
 }
 
 // ticketsOf are the tickets of a message by the name of their tool.
-func ticketsOf(m *message, checked *caller.Tickets) map[string]*ticket {
+func ticketsOf(m *message, checked *Tickets) map[string]*ticket {
 	out := map[string]*ticket{}
 	for name, g := range checked.Grants() {
 		out[name] = &ticket{token: tool.NewToken(m.Invocations[name]), expires: g.Expires}

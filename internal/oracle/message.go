@@ -8,7 +8,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
@@ -138,7 +137,7 @@ func (m *message) room() string {
 	return in.Room
 }
 
-// readInvocations reads the tokens of protected tools; package caller checks
+// readInvocations reads the tokens of protected tools; Callers checks
 // them.
 func (m *message) readInvocations(o *object) {
 	v := o.object("mcpInvocations", false)
@@ -150,7 +149,7 @@ func (m *message) readInvocations(o *object) {
 		o.wrong("mcpInvocations", "type", "mcpInvocations"+mustBeObject)
 		return
 	}
-	if len(each) > caller.MaxInvocations {
+	if len(each) > maxInvocations {
 		o.wrong("mcpInvocations", "too_many", "mcpInvocations must contain no more than 32 elements")
 		return
 	}

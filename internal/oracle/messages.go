@@ -16,7 +16,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
@@ -141,7 +140,7 @@ func (s *Service) prepare(ctx context.Context, t *turn, key string, hash [sha256
 		return begin, err // a message that is refused spends nothing
 	}
 	t.tickets = ticketsOf(t.message, tickets)
-	return begin, s.cfg.Callers.Spend(ctx, tickets, caller.Use{Caller: t.user, Session: t.session, Key: key, Hash: hash})
+	return begin, s.cfg.Callers.Spend(ctx, tickets, TicketUse{Caller: t.user, Session: t.session, Key: key, Hash: hash})
 }
 
 // about is what tools may know of the request. What the body says wins over

@@ -7,8 +7,14 @@
 // accepted message is stored before anything is answered; that a stream that
 // has begun ends with a done frame, goes on when its reader leaves and can be
 // joined from any frame; and that no internal text reaches a client. Package
-// agent does what a turn does, chat and run keep its data, and caller finds out
-// who is calling.
+// agent does what a turn does, chat and run keep its data.
+//
+// Callers finds out who calls, by the UCAN tokens of a request or of a socket's
+// handshake, by an API key or by the session of a browser. The DID comes from a
+// credential that was checked and from nothing else: x-did and the query are never
+// read. A delegation counts only if the caller made it, an address that sends many
+// bad tokens is refused for a while, and a token meant for one use is accepted once,
+// even after a restart or by several instances.
 package oracle
 
 import (
@@ -18,7 +24,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
 	"github.com/hearth-dmrv/hearth/internal/oracle/attach"
-	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
@@ -77,7 +82,7 @@ type Granter interface {
 
 // Config configures a Service. Zero values are the defaults.
 type Config struct {
-	Callers *caller.Service
+	Callers *Callers
 	Chat    *chat.Store
 	Runs    *run.Manager
 	Agent   *agent.Agent

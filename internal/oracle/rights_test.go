@@ -11,7 +11,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/oracle"
-	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm/modeltest"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
@@ -43,7 +42,7 @@ func TestRunEndsWithItsKey(t *testing.T) {
 	}
 	h := small(t, modeltest.NewFake(hanging("Half an ans")), func(c *oracle.Config, _ *run.Config) {
 		c.Recheck = time.Millisecond
-		c.Callers = caller.New(caller.Config{
+		c.Callers = oracle.NewCallers(oracle.CallersConfig{
 			DID: oracleDID, Local: lookup, Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) },
 		})
 	})

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -46,5 +45,5 @@ func (w *window) allow(name string) (v web.Verdict, ok bool) {
 
 // tooMany is the refusal of a flood.
 func tooMany(v web.Verdict) error {
-	return fault.New(fault.TooMany, "THROTTLED", caller.TooManyText).After(max(v.RetryAfter, time.Second))
+	return fault.New(fault.TooMany, "THROTTLED", TooManyText).After(max(v.RetryAfter, time.Second))
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
 	"github.com/hearth-dmrv/hearth/internal/oracle/attach"
-	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
@@ -27,7 +26,7 @@ const (
 
 // turn is a message on its way to an answer.
 type turn struct {
-	who      *caller.Identity
+	who      *Identity
 	user     string // the name the conversation is stored under
 	session  string
 	message  *message

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/did"
-	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
+	"github.com/hearth-dmrv/hearth/internal/oracle"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
 )
 
@@ -110,10 +110,10 @@ func (*looper) close() error { return nil }
 // checkSide identifies the sender of a header. Unless remembered, it forgets all
 // tokens when it has seen all.
 func checkSide(texts []string, remembered bool) side {
-	service := caller.New(caller.Config{DID: audience})
+	service := oracle.NewCallers(oracle.CallersConfig{DID: audience})
 	return &looper{func(ctx context.Context, n int) error {
 		if !remembered && n%len(texts) == 0 {
-			service = caller.New(caller.Config{DID: audience})
+			service = oracle.NewCallers(oracle.CallersConfig{DID: audience})
 		}
 		_, err := service.Identify(ctx, ucan.Credentials{AuthType: "ucan", Authorization: texts[n%len(texts)]})
 		return err

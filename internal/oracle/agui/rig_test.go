@@ -24,7 +24,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle"
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
 	"github.com/hearth-dmrv/hearth/internal/oracle/agui"
-	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
@@ -103,7 +102,7 @@ func newRig(t testing.TB, d *db.DB) *rig {
 	}
 	permits := chat.NewPermits(chat.PermitsConfig{DB: d, Chat: h.chat, Look: 10 * time.Millisecond})
 	svc := oracle.New(oracle.Config{
-		Callers: caller.New(caller.Config{DID: oracleDID, DB: d}), Chat: h.chat, Runs: h.runs, Agent: agent.New(agent.Config{Model: h.model}),
+		Callers: oracle.NewCallers(oracle.CallersConfig{DID: oracleDID, DB: d}), Chat: h.chat, Runs: h.runs, Agent: agent.New(agent.Config{Model: h.model}),
 		Models: models, Tools: tools, Permits: permits, Throttle: -1,
 	})
 	a := web.NewAPI(web.APIConfig{Name: "oracle", Errors: web.Nest, Log: log})

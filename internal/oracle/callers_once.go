@@ -1,10 +1,9 @@
-package caller
+package oracle
 
 import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/subtle"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,17 +16,17 @@ import (
 )
 
 const (
-	// MaxInvocations limits the invocations of tools in one message.
-	MaxInvocations = 32
+	// maxInvocations limits the invocations of tools in one message.
+	maxInvocations = 32
 	// onceTTL is how far away the end of such an invocation may be. It is how
 	// long its use is remembered.
 	onceTTL = time.Hour
 )
 
-// Use identifies the request that spends tokens. A repeated request with the
+// TicketUse identifies the request that spends tokens. A repeated request with the
 // same key may show its tokens again; without a key no request is the same as
 // another.
-type Use struct {
+type TicketUse struct {
 	Caller  string // DID
 	Session string
 	Key     string // of the idempotent request; "" when it has none
@@ -53,7 +52,7 @@ func (t *Tickets) Grants() map[string]*ucan.Grant {
 // for the oracle, signed, in time, with an end at most an hour away. The fault
 // INVOCATION_INVALID names all that are not. Spend finds out whether they were
 // used before.
-func (s *Service) Invocations(ctx context.Context, callerDID string, tokens map[string]string) (*Tickets, error) {
+func (s *Callers) Invocations(ctx context.Context, callerDID string, tokens map[string]string) (*Tickets, error) {
 	t := &Tickets{}
 	var c fault.Checks
 	for _, name := range slices.Sorted(maps.Keys(tokens)) {
@@ -80,7 +79,7 @@ func pathOf(name string) string {
 	return "mcpInvocations." + fault.Echo(name)
 }
 
-func (s *Service) invocation(ctx context.Context, who did.DID, text string) (*ucan.Grant, error) {
+func (s *Callers) invocation(ctx context.Context, who did.DID, text string) (*ucan.Grant, error) {
 	token, err := ucan.Parse(text)
 	if err != nil {
 		s.guard.Failed(ctx)
@@ -96,7 +95,7 @@ func (s *Service) invocation(ctx context.Context, who did.DID, text string) (*uc
 
 // Claims reports whether a token is a caller's invocation of an ability on a
 // resource. It does not check whether it was used before: Spend has done that.
-func (s *Service) Claims(ctx context.Context, callerDID, text, can, with string) error {
+func (s *Callers) Claims(ctx context.Context, callerDID, text, can, with string) error {
 	_, err := s.checker.Claim(ctx, text, ucan.Want{Can: can, With: with, Roots: []did.DID{did.DID(callerDID)}, MaxTTL: onceTTL})
 	return err
 }
@@ -123,7 +122,7 @@ func onceText(kind ucan.Kind) string {
 
 // Spend spends the tickets, once: the fault INVOCATION_USED names those that
 // another request has spent before, and then none of them is spent.
-func (s *Service) Spend(ctx context.Context, t *Tickets, use Use) error {
+func (s *Callers) Spend(ctx context.Context, t *Tickets, use TicketUse) error {
 	if len(t.grants) == 0 {
 		return nil
 	}
@@ -131,7 +130,7 @@ func (s *Service) Spend(ctx context.Context, t *Tickets, use Use) error {
 	return s.cfg.DB.InTx(ctx, func(tx *db.Tx) error {
 		var c fault.Checks
 		for i, g := range t.grants {
-			mine, err := spend(ctx, tx, g, bound)
+			mine, err := spendTicket(ctx, tx, g, bound)
 			if err != nil {
 				return err
 			}
@@ -144,7 +143,7 @@ func (s *Service) Spend(ctx context.Context, t *Tickets, use Use) error {
 }
 
 // bound is what all sendings of one request have in common.
-func (u Use) bound() []byte {
+func (u TicketUse) bound() []byte {
 	if u.Key == "" {
 		b := make([]byte, sha256.Size)
 		_, _ = rand.Read(b) // never fails
@@ -154,31 +153,8 @@ func (u Use) bound() []byte {
 	return sum[:]
 }
 
-const (
-	insertUsed = `INSERT INTO oracle_used_tokens (hash, until, bound) VALUES ($1, $2, $3) ON CONFLICT (hash) DO NOTHING`
-	selectUsed = `SELECT bound FROM oracle_used_tokens WHERE hash = $1`
-	expireUsed = `DELETE FROM oracle_used_tokens WHERE hash IN (SELECT hash FROM oracle_used_tokens WHERE until < $1 ORDER BY until LIMIT $2)`
-)
-
-// spend notes the use of a token. It returns false when another request has
-// used it.
-func spend(ctx context.Context, tx *db.Tx, g *ucan.Grant, bound []byte) (bool, error) {
-	n, err := tx.Exec(ctx, insertUsed, g.Once[:], g.Expires.UnixMilli(), bound)
-	if err != nil {
-		return false, fmt.Errorf("note the use of a token: %w", err)
-	}
-	if n == 1 {
-		return true, nil
-	}
-	var by []byte
-	if err := tx.QueryRow(ctx, selectUsed, g.Once[:]).Scan(&by); err != nil {
-		return false, fmt.Errorf("find the use of a token: %w", err)
-	}
-	return subtle.ConstantTimeCompare(by, bound) == 1, nil
-}
-
 // Expire forgets at most limit uses of tokens that ended before a moment.
-func (s *Service) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
+func (s *Callers) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
 	n, err := s.cfg.DB.Exec(ctx, expireUsed, before.UnixMilli(), limit)
 	return int(n), db.Wrap("forget used tokens", err)
 }

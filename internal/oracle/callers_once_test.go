@@ -1,4 +1,4 @@
-package caller_test
+package oracle_test
 
 import (
 	"strconv"
@@ -12,7 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
+	"github.com/hearth-dmrv/hearth/internal/oracle"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
 )
 
@@ -45,7 +45,7 @@ func TestInvocations(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := caller.New(caller.Config{DID: oracleDID, Static: ucan.Static{userDID: {public(1)}}})
+			s := oracle.NewCallers(oracle.CallersConfig{DID: oracleDID, Static: ucan.Static{userDID: {public(1)}}})
 			who := string(user.DID())
 			if strings.Contains(tt.want, "signed") {
 				who = string(userDID)
@@ -67,7 +67,7 @@ func TestInvocations(t *testing.T) {
 
 func TestInvocationsNameAllThatFail(t *testing.T) {
 	t.Parallel()
-	s := caller.New(caller.Config{DID: oracleDID})
+	s := oracle.NewCallers(oracle.CallersConfig{DID: oracleDID})
 	long := strings.Repeat("n", 1000)
 	_, err := s.Invocations(t.Context(), "did:key:x", map[string]string{"b": "x", "a": "y", long: "z"})
 	f := fault.As(err)
@@ -83,23 +83,23 @@ func TestSpendOnce(t *testing.T) {
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		user := signer(t, "", 1)
 		who := string(user.DID())
-		s := caller.New(caller.Config{DID: oracleDID, DB: d})
+		s := oracle.NewCallers(oracle.CallersConfig{DID: oracleDID, DB: d})
 		token := mint(t, user, toolCall(oracleDID, time.Now().Add(time.Minute)))
-		tickets := func(token string) *caller.Tickets {
+		tickets := func(token string) *oracle.Tickets {
 			got, err := s.Invocations(t.Context(), who, map[string]string{"search": token})
 			if err != nil {
 				t.Fatal(err)
 			}
 			return got
 		}
-		use := caller.Use{Caller: who, Session: "$s", Key: "k", Hash: [32]byte{1}}
+		use := oracle.TicketUse{Caller: who, Session: "$s", Key: "k", Hash: [32]byte{1}}
 		if err := s.Spend(t.Context(), tickets(token), use); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Spend(t.Context(), tickets(token), use); err != nil {
 			t.Errorf("the same request again: got %v", err)
 		}
-		for name, other := range map[string]caller.Use{
+		for name, other := range map[string]oracle.TicketUse{
 			"no key":  {Caller: who, Session: "$s", Hash: [32]byte{1}},
 			"key":     {Caller: who, Session: "$s", Key: "l", Hash: [32]byte{1}},
 			"body":    {Caller: who, Session: "$s", Key: "k", Hash: [32]byte{2}},
@@ -113,8 +113,8 @@ func TestSpendOnce(t *testing.T) {
 				t.Errorf("another %s: got %v", name, err)
 			}
 		}
-		again := caller.New(caller.Config{DID: oracleDID, DB: d}) // a restart
-		if err := again.Spend(t.Context(), tickets(token), caller.Use{Caller: who}); fault.CodeOf(err) != "INVOCATION_USED" {
+		again := oracle.NewCallers(oracle.CallersConfig{DID: oracleDID, DB: d}) // a restart
+		if err := again.Spend(t.Context(), tickets(token), oracle.TicketUse{Caller: who}); fault.CodeOf(err) != "INVOCATION_USED" {
 			t.Errorf("after a restart: got %v", err)
 		}
 	})
@@ -126,10 +126,10 @@ func TestSpendRace(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		user := signer(t, "", 1)
-		s := caller.New(caller.Config{DID: oracleDID, DB: d})
+		s := oracle.NewCallers(oracle.CallersConfig{DID: oracleDID, DB: d})
 		used := mint(t, user, toolCall(oracleDID, time.Now().Add(time.Minute)))
 		fresh := mint(t, user, toolCall(oracleDID, time.Now().Add(2*time.Minute)))
-		check := func(tokens map[string]string) *caller.Tickets {
+		check := func(tokens map[string]string) *oracle.Tickets {
 			got, err := s.Invocations(t.Context(), string(user.DID()), tokens)
 			if err != nil {
 				t.Fatal(err)
@@ -141,7 +141,7 @@ func TestSpendRace(t *testing.T) {
 		var all sync.WaitGroup
 		for range 16 {
 			all.Go(func() {
-				if err := s.Spend(t.Context(), one, caller.Use{}); err == nil {
+				if err := s.Spend(t.Context(), one, oracle.TicketUse{}); err == nil {
 					won.Add(1)
 				}
 			})
@@ -150,10 +150,10 @@ func TestSpendRace(t *testing.T) {
 		if won.Load() != 1 {
 			t.Errorf("%d took the token, want 1", won.Load())
 		}
-		if err := s.Spend(t.Context(), check(map[string]string{"a": fresh, "b": used}), caller.Use{}); fault.CodeOf(err) != "INVOCATION_USED" {
+		if err := s.Spend(t.Context(), check(map[string]string{"a": fresh, "b": used}), oracle.TicketUse{}); fault.CodeOf(err) != "INVOCATION_USED" {
 			t.Errorf("got %v", err)
 		}
-		if err := s.Spend(t.Context(), check(map[string]string{"a": fresh}), caller.Use{}); err != nil {
+		if err := s.Spend(t.Context(), check(map[string]string{"a": fresh}), oracle.TicketUse{}); err != nil {
 			t.Errorf("the other token of a refused message: got %v", err)
 		}
 		if n, err := s.Expire(t.Context(), time.Now(), 10); n != 0 || err != nil {

@@ -1,4 +1,4 @@
-package caller_test
+package oracle_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
+	"github.com/hearth-dmrv/hearth/internal/oracle"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
 )
 
@@ -67,7 +67,7 @@ func TestRequest(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := caller.New(caller.Config{DID: oracleDID})
+			s := oracle.NewCallers(oracle.CallersConfig{DID: oracleDID})
 			who, err := s.Request(from(t, home, tt.headers...))
 			if got := fault.CodeOf(err); got != tt.code {
 				t.Fatalf("code = %q (%v), want %q", got, err, tt.code)
@@ -87,7 +87,7 @@ func TestRequest(t *testing.T) {
 
 func TestTheTwoTexts(t *testing.T) {
 	t.Parallel()
-	s := caller.New(caller.Config{DID: oracleDID})
+	s := oracle.NewCallers(oracle.CallersConfig{DID: oracleDID})
 	const missing = "Missing UCAN authentication: provide Authorization: Bearer <invocation> with X-Auth-Type: ucan, or an x-ucan-delegation header"
 	for _, tt := range []struct {
 		headers []string
@@ -108,7 +108,7 @@ func TestHandshake(t *testing.T) {
 	user := signer(t, "", 1)
 	good := mint(t, user, invocation(oracleDID, time.Now().Add(time.Minute)))
 	deleg := mint(t, user, delegation(oracleDID, time.Now().Add(time.Hour)))
-	s := caller.New(caller.Config{DID: oracleDID})
+	s := oracle.NewCallers(oracle.CallersConfig{DID: oracleDID})
 	for _, tt := range []struct {
 		name, invocation, delegation, code string
 	}{
@@ -129,7 +129,7 @@ func TestPrincipal(t *testing.T) {
 	t.Parallel()
 	user := signer(t, "", 1)
 	good := mint(t, user, invocation(oracleDID, time.Now().Add(time.Minute)))
-	s := caller.New(caller.Config{DID: oracleDID})
+	s := oracle.NewCallers(oracle.CallersConfig{DID: oracleDID})
 	for _, tt := range []struct {
 		name    string
 		headers []string
@@ -161,7 +161,7 @@ func TestFailuresAreThrottled(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	var looked atomic.Int32
-	s := caller.New(caller.Config{
+	s := oracle.NewCallers(oracle.CallersConfig{
 		DID: oracleDID, Failures: 5, Now: func() time.Time { return now },
 		Local: func(context.Context, did.DID) ([]ed25519.PublicKey, error) {
 			looked.Add(1)
@@ -183,7 +183,7 @@ func TestFailuresAreThrottled(t *testing.T) {
 		if fault.CodeOf(err) != want {
 			t.Errorf("try %d: got %v, want %s", i, err, want)
 		}
-		if f := fault.As(err); want == "UCAN_THROTTLED" && (f.RetryAfter < time.Second || f.Kind != fault.TooMany || f.Message != caller.TooManyText) {
+		if f := fault.As(err); want == "UCAN_THROTTLED" && (f.RetryAfter < time.Second || f.Kind != fault.TooMany || f.Message != oracle.TooManyText) {
 			t.Errorf("try %d: retry after %v, kind %v, %q", i, f.RetryAfter, f.Kind, f.Message)
 		}
 	}
@@ -206,14 +206,14 @@ func TestFailuresAreThrottled(t *testing.T) {
 func TestGuardIsBounded(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	s := caller.New(caller.Config{DID: oracleDID, Failures: 1, Now: func() time.Time { return now }})
+	s := oracle.NewCallers(oracle.CallersConfig{DID: oracleDID, Failures: 1, Now: func() time.Time { return now }})
 	for i := range 12_000 {
 		ctx := at(t, "10."+strconv.Itoa(i>>16)+"."+strconv.Itoa(i>>8&255)+"."+strconv.Itoa(i&255))
 		for range 2 {
 			_, _ = s.Handshake(ctx, "x", "") // refused; who remembers is what counts
 		}
 	}
-	if got := caller.Blocked(s); got > 10_000 {
+	if got := oracle.Blocked(s); got > 10_000 {
 		t.Errorf("%d addresses are remembered, want 10,000 at most", got)
 	}
 }
@@ -222,21 +222,21 @@ func TestDelegationTTL(t *testing.T) {
 	t.Parallel()
 	far := mint(t, signer(t, "", 1), delegation(oracleDID, time.Now().AddDate(50, 0, 0)))
 	never := mint(t, signer(t, "", 1), delegation(oracleDID, time.Time{}))
-	s := caller.New(caller.Config{DID: oracleDID, DelegationTTL: -1})
+	s := oracle.NewCallers(oracle.CallersConfig{DID: oracleDID, DelegationTTL: -1})
 	if _, err := s.Delegation(t.Context(), far); err != nil {
 		t.Errorf("without a limit: got %v", err)
 	}
 	if _, err := s.Delegation(t.Context(), never); ucan.KindOf(err) != ucan.Endless {
 		t.Errorf("one that never ends: got %v, want endless", err)
 	}
-	if s := caller.New(caller.Config{DID: oracleDID, DelegationTTL: math.MaxInt64}); s.DID() != string(oracleDID) {
+	if s := oracle.NewCallers(oracle.CallersConfig{DID: oracleDID, DelegationTTL: math.MaxInt64}); s.DID() != string(oracleDID) {
 		t.Errorf("DID = %s", s.DID())
 	}
 }
 
 func TestKeysUnavailable(t *testing.T) {
 	t.Parallel()
-	s := caller.New(caller.Config{DID: oracleDID, Failures: 1, Local: func(context.Context, did.DID) ([]ed25519.PublicKey, error) {
+	s := oracle.NewCallers(oracle.CallersConfig{DID: oracleDID, Failures: 1, Local: func(context.Context, did.DID) ([]ed25519.PublicKey, error) {
 		return nil, errors.New("store is down")
 	}})
 	token := mint(t, signer(t, userDID, 1), invocation(oracleDID, time.Now().Add(time.Minute)))
@@ -254,7 +254,7 @@ func TestChecksLeaveNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()
-		s := caller.New(caller.Config{DID: oracleDID, Failures: 1000})
+		s := oracle.NewCallers(oracle.CallersConfig{DID: oracleDID, Failures: 1000})
 		for i := range 100 {
 			d := invocation(oracleDID, now.Add(time.Minute))
 			d.Nonce = strconv.Itoa(i)

@@ -1,4 +1,4 @@
-package caller_test
+package oracle_test
 
 import (
 	"context"
@@ -13,11 +13,11 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
+	"github.com/hearth-dmrv/hearth/internal/oracle"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
 )
 
-func local(keys map[did.DID]byte) caller.Lookup {
+func local(keys map[did.DID]byte) oracle.KeyLookup {
 	return func(_ context.Context, id did.DID) ([]ed25519.PublicKey, error) {
 		if seed, ok := keys[id]; ok {
 			return []ed25519.PublicKey{public(seed)}, nil
@@ -32,26 +32,26 @@ func TestChain(t *testing.T) {
 	static := ucan.Static{userDID: {public(1)}}
 	for _, tt := range []struct {
 		name string
-		cfg  caller.Config
+		cfg  oracle.CallersConfig
 		id   did.DID
 		seed byte
 		ok   bool
 	}{
-		{"own key", caller.Config{Key: public(7)}, oracleDID, 7, true},
-		{"own key wins", caller.Config{Key: public(7), Local: local(map[did.DID]byte{oracleDID: 8})}, oracleDID, 8, false},
-		{"own DID without its key", caller.Config{Local: local(map[did.DID]byte{oracleDID: 8})}, oracleDID, 8, true},
-		{"known beforehand", caller.Config{Static: static}, userDID, 1, true},
-		{"known beforehand wins", caller.Config{Static: static, Local: local(map[did.DID]byte{userDID: 2})}, userDID, 2, false},
-		{"a twin", caller.Config{Local: local(map[did.DID]byte{userDID: 2})}, userDID, 2, true},
-		{"a twin with another key", caller.Config{Local: local(map[did.DID]byte{userDID: 2})}, userDID, 3, false},
-		{"nobody", caller.Config{}, userDID, 2, false},
-		{"did:web is never looked up", caller.Config{Local: local(map[did.DID]byte{"did:web:svc.example": 2})}, "did:web:svc.example", 2, false},
+		{"own key", oracle.CallersConfig{Key: public(7)}, oracleDID, 7, true},
+		{"own key wins", oracle.CallersConfig{Key: public(7), Local: local(map[did.DID]byte{oracleDID: 8})}, oracleDID, 8, false},
+		{"own DID without its key", oracle.CallersConfig{Local: local(map[did.DID]byte{oracleDID: 8})}, oracleDID, 8, true},
+		{"known beforehand", oracle.CallersConfig{Static: static}, userDID, 1, true},
+		{"known beforehand wins", oracle.CallersConfig{Static: static, Local: local(map[did.DID]byte{userDID: 2})}, userDID, 2, false},
+		{"a twin", oracle.CallersConfig{Local: local(map[did.DID]byte{userDID: 2})}, userDID, 2, true},
+		{"a twin with another key", oracle.CallersConfig{Local: local(map[did.DID]byte{userDID: 2})}, userDID, 3, false},
+		{"nobody", oracle.CallersConfig{}, userDID, 2, false},
+		{"did:web is never looked up", oracle.CallersConfig{Local: local(map[did.DID]byte{"did:web:svc.example": 2})}, "did:web:svc.example", 2, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			tt.cfg.DID = oracleDID
 			token := mint(t, signer(t, tt.id, tt.seed), invocation(oracleDID, time.Now().Add(time.Minute)))
-			who, err := caller.New(tt.cfg).Handshake(t.Context(), token, "")
+			who, err := oracle.NewCallers(tt.cfg).Handshake(t.Context(), token, "")
 			if (err == nil) != tt.ok || err == nil && who.DID != string(tt.id) {
 				t.Errorf("got %v, %v, want ok %v", who, err, tt.ok)
 			}
@@ -92,7 +92,7 @@ func TestIndexer(t *testing.T) {
 				_, _ = io.WriteString(w, tt.body)
 			}))
 			defer srv.Close()
-			s := caller.New(caller.Config{DID: oracleDID, Indexer: srv.URL, Client: srv.Client(), Local: local(nil)})
+			s := oracle.NewCallers(oracle.CallersConfig{DID: oracleDID, Indexer: srv.URL, Client: srv.Client(), Local: local(nil)})
 			for range 3 {
 				token := mint(t, signer(t, userDID, 1), ucan.Draft{
 					Audience: oracleDID, Expires: time.Now().Add(time.Minute), Nonce: time.Now().String(),
@@ -114,7 +114,7 @@ func TestIndexerIsAskedForIxoAlone(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("asked") }))
 	defer srv.Close()
-	s := caller.New(caller.Config{DID: oracleDID, Indexer: srv.URL, Client: srv.Client()})
+	s := oracle.NewCallers(oracle.CallersConfig{DID: oracleDID, Indexer: srv.URL, Client: srv.Client()})
 	for _, id := range []did.DID{"did:web:svc.example", "did:x:abc"} {
 		token := mint(t, signer(t, id, 1), invocation(oracleDID, time.Now().Add(time.Minute)))
 		if _, err := s.Handshake(t.Context(), token, ""); fault.CodeOf(err) != "UCAN_INVALID" {

@@ -1,13 +1,4 @@
-// Package caller finds out who calls the oracle: it reads the UCAN tokens of a
-// request or of a socket's handshake and gives the DID behind them, or, where
-// there is no token, has the gate check an API key or a browser session.
-//
-// It promises that the DID comes from a credential that was checked and from
-// nothing else (x-did and the query are never read), that a delegation counts
-// only when the caller made it, that an address which sends many bad tokens is
-// refused for a while, and that a single-use token is accepted once, even after
-// a restart or by several instances. It does not decide what a caller may do.
-package caller
+package oracle
 
 import (
 	"context"
@@ -34,19 +25,19 @@ const (
 	keysRetry = 3 * time.Second
 )
 
-// Lookup finds the Ed25519 keys of a DID. It returns ucan.ErrUnknownDID for an
+// KeyLookup finds the Ed25519 keys of a DID. It returns ucan.ErrUnknownDID for an
 // unknown one; any other error means that the lookup failed.
-type Lookup func(ctx context.Context, id did.DID) ([]ed25519.PublicKey, error)
+type KeyLookup func(ctx context.Context, id did.DID) ([]ed25519.PublicKey, error)
 
-// Config says who the oracle is and how to find keys. Zero values are the
+// CallersConfig says who the oracle is and how to find keys. Zero values are the
 // defaults.
-type Config struct {
+type CallersConfig struct {
 	DID           did.DID           // the audience tokens must have; required
 	Key           ed25519.PublicKey // the oracle's own key; nil when only its DID is known
 	Static        ucan.Static       // keys of DIDs known beforehand
-	Local         Lookup            // keys of twins held here; nil knows none
+	Local         KeyLookup         // keys of twins held here; nil knows none
 	Indexer       string            // URL of a GraphQL indexer of did:ixo documents; "" asks nobody
-	Client        Doer              // the guarded client the indexer is asked with
+	Client        IndexerClient     // the guarded client the indexer is asked with
 	AuthTTL       time.Duration     // how far away the end of an invocation may be; 15 minutes
 	DelegationTTL time.Duration     // and that of a delegation; a year; negative: any
 	Invoked       bool              // a delegation alone is not enough
@@ -62,16 +53,16 @@ type Config struct {
 	Now      func() time.Time // the clock of the store by default
 }
 
-// Service checks callers. It is safe for concurrent use.
-type Service struct {
-	cfg     Config
+// Callers finds out who calls. It is safe for concurrent use.
+type Callers struct {
+	cfg     CallersConfig
 	checker *ucan.Checker
 	keys    ucan.Resolver
 	guard   *guard
 }
 
-// New makes a Service.
-func New(c Config) *Service {
+// NewCallers makes Callers.
+func NewCallers(c CallersConfig) *Callers {
 	if c.Now == nil {
 		c.Now = c.DB.Now
 	}
@@ -85,8 +76,8 @@ func New(c Config) *Service {
 		c.DelegationTTL = math.MaxInt64
 	}
 	g := newGuard(c)
-	keys := &chain{Config: c, outside: ucan.NewRing(ucan.RingConfig{Source: &indexer{c}, Now: c.Now})}
-	return &Service{cfg: c, guard: g, keys: keys, checker: ucan.New(ucan.Config{
+	keys := &keyChain{CallersConfig: c, outside: ucan.NewRing(ucan.RingConfig{Source: &indexer{c}, Now: c.Now})}
+	return &Callers{cfg: c, guard: g, keys: keys, checker: ucan.New(ucan.Config{
 		DID: c.DID, Resolver: keys,
 		AuthTTL: c.AuthTTL, DelegationTTL: c.DelegationTTL, Now: c.Now, Throttle: g,
 	})}
@@ -139,7 +130,7 @@ func (i *Identity) Whole() bool {
 // Caller identifies the sender of r: by tokens if there are any, which then decide
 // alone, and else by a key. It writes the rest of the key's limit into answer. The
 // faults are those of Identify, and those of the gate about keys.
-func (s *Service) Caller(answer http.Header, r *http.Request) (*Identity, error) {
+func (s *Callers) Caller(answer http.Header, r *http.Request) (*Identity, error) {
 	_, inside := web.InsideFrom(r.Context())
 	if s.cfg.Keys != nil && (inside || !hasTokens(r.Header)) {
 		c, ok, err := s.cfg.Keys(answer, r)
@@ -162,7 +153,7 @@ func hasTokens(h http.Header) bool {
 // nothing usable came, UCAN_INVALID for a bad invocation, UCAN_THROTTLED when
 // the address has sent too many bad tokens, UCAN_KEYS_UNAVAILABLE when the keys
 // of the issuer cannot be looked up now. The address is that of ctx.
-func (s *Service) Identify(ctx context.Context, in ucan.Credentials) (*Identity, error) {
+func (s *Callers) Identify(ctx context.Context, in ucan.Credentials) (*Identity, error) {
 	login, err := s.checker.Login(ctx, in)
 	if err != nil {
 		return nil, s.Refuse(ctx, err)
@@ -181,7 +172,7 @@ func (s *Service) Identify(ctx context.Context, in ucan.Credentials) (*Identity,
 }
 
 // Request is Identify with the headers of r.
-func (s *Service) Request(r *http.Request) (*Identity, error) {
+func (s *Callers) Request(r *http.Request) (*Identity, error) {
 	if in, ok := web.InsideFrom(r.Context()); ok {
 		return s.inside(r.Context(), in)
 	}
@@ -194,7 +185,7 @@ const insideTime = 15 * time.Minute
 
 // inside is a caller whom this process has admitted before. The credential must
 // still be theirs.
-func (s *Service) inside(ctx context.Context, in web.Inside) (*Identity, error) {
+func (s *Callers) inside(ctx context.Context, in web.Inside) (*Identity, error) {
 	who := in.Caller
 	if who.DID == "" || who.Signer == "" {
 		return nil, s.Refuse(ctx, &ucan.Error{Kind: ucan.Missing, Detail: "a request inside for nobody"})
@@ -214,7 +205,7 @@ func (s *Service) inside(ctx context.Context, in web.Inside) (*Identity, error) 
 
 // Handshake is Identify with the tokens of a socket's handshake. If there is an
 // invocation it decides alone, as in the headers.
-func (s *Service) Handshake(ctx context.Context, invocation, delegation string) (*Identity, error) {
+func (s *Callers) Handshake(ctx context.Context, invocation, delegation string) (*Identity, error) {
 	in := ucan.Credentials{Delegation: delegation}
 	if invocation != "" {
 		in.AuthType, in.Authorization = "ucan", "Bearer "+invocation
@@ -225,7 +216,7 @@ func (s *Service) Handshake(ctx context.Context, invocation, delegation string) 
 // Principal identifies the caller by the tokens of r, for routes that accept
 // other credentials too. ok is false when r does not claim to carry UCAN
 // tokens.
-func (s *Service) Principal(r *http.Request) (who *Identity, ok bool, err error) {
+func (s *Callers) Principal(r *http.Request) (who *Identity, ok bool, err error) {
 	if _, inside := web.InsideFrom(r.Context()); !inside && !hasTokens(r.Header) {
 		return nil, false, nil
 	}
@@ -242,14 +233,14 @@ func (s *Service) Principal(r *http.Request) (who *Identity, ok bool, err error)
 }
 
 // Delegation checks a delegation to the oracle. The error is a *ucan.Error.
-func (s *Service) Delegation(ctx context.Context, text string) (*ucan.Grant, error) {
+func (s *Callers) Delegation(ctx context.Context, text string) (*ucan.Grant, error) {
 	return s.checker.Delegation(ctx, text)
 }
 
 // Delegated checks a delegation that is about to be used for a user. It returns
 // nil when the delegation no longer counts, or was made by somebody else. An
 // error means that the check failed.
-func (s *Service) Delegated(ctx context.Context, user, text string) (*ucan.Grant, error) {
+func (s *Callers) Delegated(ctx context.Context, user, text string) (*ucan.Grant, error) {
 	g, err := s.checker.Delegation(context.WithValue(ctx, unguarded{}, true), text)
 	switch kind := ucan.KindOf(err); {
 	case err == nil && g.Issuer.String() == user:
@@ -261,7 +252,7 @@ func (s *Service) Delegated(ctx context.Context, user, text string) (*ucan.Grant
 }
 
 // DID is the DID of the oracle.
-func (s *Service) DID() string { return s.cfg.DID.String() }
+func (s *Callers) DID() string { return s.cfg.DID.String() }
 
 // credentials reads the headers. Of two different invocations one cannot say
 // which is meant, so they count as a bad one.
@@ -277,7 +268,7 @@ func credentials(h http.Header) ucan.Credentials {
 
 // Refuse turns the refusal of a token into what its sender may know; the log
 // gets the reason. The faults are those of Identify.
-func (s *Service) Refuse(ctx context.Context, err error) error {
+func (s *Callers) Refuse(ctx context.Context, err error) error {
 	kind := ucan.KindOf(err)
 	s.cfg.Log.InfoContext(ctx, "caller refused", "kind", string(kind))
 	switch kind {

@@ -1,11 +1,11 @@
-package caller_test
+package oracle_test
 
 import (
 	"testing"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
+	"github.com/hearth-dmrv/hearth/internal/oracle"
 )
 
 // TestInvocationRequired: where the operator wants invocations, a delegation alone
@@ -16,7 +16,7 @@ func TestInvocationRequired(t *testing.T) {
 	soon, later := time.Now().Add(10*time.Minute), time.Now().Add(24*time.Hour)
 	call, all, part := mint(t, me, invocation(oracleDID, soon)), mint(t, me, invocation(oracleDID, later)), mint(t, me, delegation(oracleDID, later))
 	for _, required := range []bool{false, true} {
-		s := caller.New(caller.Config{DID: oracleDID, Invoked: required})
+		s := oracle.NewCallers(oracle.CallersConfig{DID: oracleDID, Invoked: required})
 		for _, alone := range []string{all, part} {
 			if _, err := s.Handshake(at(t, "192.0.2.1"), "", alone); (fault.CodeOf(err) == "UCAN_MISSING") != required {
 				t.Errorf("required = %v: a delegation alone: %v", required, err)

@@ -1,4 +1,4 @@
-package caller_test
+package oracle_test
 
 import (
 	"bytes"
@@ -14,12 +14,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// oracleDID is who the tests' oracle is, and userDID somebody whose keys must
-// be looked up.
-const (
-	oracleDID did.DID = "did:ixo:ixo1oracle000000000000000000000000000000000"
-	userDID   did.DID = "did:ixo:ixo1user00000000000000000000000000000000000"
-)
+// userDID is somebody whose keys must be looked up.
+const userDID did.DID = "did:ixo:ixo1user00000000000000000000000000000000000"
 
 func seedKey(b byte) ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(bytes.Repeat([]byte{b}, ed25519.SeedSize))

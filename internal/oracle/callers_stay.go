@@ -1,4 +1,4 @@
-package caller
+package oracle
 
 import (
 	"context"
@@ -25,7 +25,7 @@ type Stay struct {
 }
 
 // Stay returns how long the sender of a handshake may remain.
-func (s *Service) Stay(who *Identity) Stay {
+func (s *Callers) Stay(who *Identity) Stay {
 	st := Stay{Until: who.Expires}
 	if s.cfg.Invoked { // the next invocation comes with a new connection
 		who = &Identity{DID: who.DID, Signer: who.Signer, Expires: who.Expires}
@@ -53,7 +53,7 @@ func (s *Service) Stay(who *Identity) Stay {
 // not ended, and its key is still one of the DID. A fault of kind
 // Unauthenticated means that it would not, UCAN_EXPIRED because it has ended;
 // any other means that the check failed.
-func (s *Service) Still(ctx context.Context, who *Identity) error {
+func (s *Callers) Still(ctx context.Context, who *Identity) error {
 	if !s.cfg.Now().Before(who.Expires) {
 		return fault.New(fault.Unauthenticated, "UCAN_EXPIRED", "The token has expired. Send a fresh one.")
 	}
@@ -64,7 +64,7 @@ func (s *Service) Still(ctx context.Context, who *Identity) error {
 // progress: the key of the tokens is one of the DID, or the API key and the
 // browser's session exist. Their planned expiry does not matter. The faults are
 // those of Still and of the gate; only one of kind Unauthenticated means no.
-func (s *Service) Stands(ctx context.Context, who *Identity) error {
+func (s *Callers) Stands(ctx context.Context, who *Identity) error {
 	if who.Again != nil {
 		_, err := who.Again(ctx)
 		return err
@@ -81,7 +81,7 @@ func (s *Service) Stands(ctx context.Context, who *Identity) error {
 // Watch checks from time to time whether who still Stands, and once they do not
 // it calls gone, until that returns true. When the check fails, nothing ends. The
 // returned function ends the watch.
-func (s *Service) Watch(ctx context.Context, who *Identity, every time.Duration, gone func() bool) func() {
+func (s *Callers) Watch(ctx context.Context, who *Identity, every time.Duration, gone func() bool) func() {
 	if who.Again == nil && who.Signed() && did.DID(who.DID).Method() == "key" {
 		return func() {} // it is its key
 	}
@@ -109,11 +109,11 @@ func (s *Service) Watch(ctx context.Context, who *Identity, every time.Duration,
 
 // Holds reports whether a did:key is still one of the keys of a DID. The faults
 // are those of Still.
-func (s *Service) Holds(ctx context.Context, id, signer string) error {
+func (s *Callers) Holds(ctx context.Context, id, signer string) error {
 	return s.holds(ctx, &ucan.Grant{Issuer: did.DID(id), Signer: did.DID(signer)})
 }
 
-func (s *Service) holds(ctx context.Context, g *ucan.Grant) error {
+func (s *Callers) holds(ctx context.Context, g *ucan.Grant) error {
 	if g.Issuer.Method() == "key" {
 		return nil // it is its key
 	}

@@ -1,4 +1,4 @@
-package caller
+package oracle
 
 import (
 	"context"
@@ -24,7 +24,7 @@ type guard struct {
 
 var _ ucan.Throttle = (*guard)(nil)
 
-func newGuard(c Config) *guard {
+func newGuard(c CallersConfig) *guard {
 	return &guard{
 		tries: web.NewLimiter(web.LimiterConfig{PerMinute: c.Failures, Now: c.Now, Fleet: c.Fleet, Name: "bad-tokens"}), now: c.Now,
 		blocked: map[string]time.Time{},

@@ -1,4 +1,4 @@
-package caller
+package oracle
 
 import (
 	"bytes"
@@ -15,31 +15,31 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ucan"
 )
 
-// Doer sends a request. The guarded client is one.
-type Doer interface {
+// IndexerClient sends a request. The guarded client is one.
+type IndexerClient interface {
 	Do(r *http.Request) (*http.Response, error)
 }
 
 // maxDocument is how much of an indexer's answer is read, in bytes.
 const maxDocument = 256 << 10
 
-// chain is where keys are looked up: the oracle's own, then configured ones,
+// keyChain is where keys are looked up: the oracle's own, then configured ones,
 // then twins held here, then the indexer. A did:web is not looked up, because
 // anybody who can send a token could make us call any host. A did:key never
 // gets here. Keys of twins are read each time, so that removing one takes
 // effect.
-type chain struct {
-	Config
+type keyChain struct {
+	CallersConfig
 	outside ucan.Resolver // the indexer, remembered
 }
 
 // indexer asks for documents held elsewhere.
-type indexer struct{ cfg Config }
+type indexer struct{ cfg CallersConfig }
 
-var _, _ ucan.Resolver = (*chain)(nil), (*indexer)(nil)
+var _, _ ucan.Resolver = (*keyChain)(nil), (*indexer)(nil)
 
 // Resolve finds the keys of id.
-func (c *chain) Resolve(ctx context.Context, id did.DID) ([]ed25519.PublicKey, error) {
+func (c *keyChain) Resolve(ctx context.Context, id did.DID) ([]ed25519.PublicKey, error) {
 	if id == c.DID && c.Key != nil {
 		return []ed25519.PublicKey{c.Key}, nil
 	}
@@ -63,7 +63,7 @@ func (c *chain) Resolve(ctx context.Context, id did.DID) ([]ed25519.PublicKey, e
 
 // Published returns the did:keys of a DID as the indexer publishes them; none
 // for an unknown DID. The fault is UCAN_KEYS_UNAVAILABLE.
-func (s *Service) Published(ctx context.Context, id did.DID) ([]string, error) {
+func (s *Callers) Published(ctx context.Context, id did.DID) ([]string, error) {
 	keys, err := (&indexer{s.cfg}).Resolve(ctx, id)
 	switch {
 	case errors.Is(err, ucan.ErrUnknownDID):

@@ -1,7 +1,7 @@
-package caller
+package oracle
 
 // Blocked is how many addresses s remembers as blocked.
-func Blocked(s *Service) int {
+func Blocked(s *Callers) int {
 	s.guard.mu.Lock()
 	defer s.guard.mu.Unlock()
 	return len(s.guard.blocked)

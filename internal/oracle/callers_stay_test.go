@@ -1,4 +1,4 @@
-package caller_test
+package oracle_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
+	"github.com/hearth-dmrv/hearth/internal/oracle"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
 )
 
@@ -35,7 +35,7 @@ func TestStay(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := caller.New(caller.Config{DID: oracleDID})
+			s := oracle.NewCallers(oracle.CallersConfig{DID: oracleDID})
 			who, err := s.Handshake(t.Context(), tt.invocation, tt.delegation)
 			if err != nil {
 				t.Fatal(err)
@@ -84,7 +84,7 @@ func TestStayKeyRemoved(t *testing.T) {
 	c := newClock(time.Now())
 	w := &twin{}
 	w.set(public(1))
-	s := caller.New(caller.Config{DID: oracleDID, Local: w.lookup, Now: c.now, Failures: 1})
+	s := oracle.NewCallers(oracle.CallersConfig{DID: oracleDID, Local: w.lookup, Now: c.now, Failures: 1})
 	token := mint(t, signer(t, userDID, 1), invocation(oracleDID, c.now().Add(14*time.Minute)))
 	who, err := s.Handshake(at(t, home), token, "")
 	if err != nil {
@@ -123,7 +123,7 @@ func TestStayByDelegation(t *testing.T) {
 	c := newClock(time.Now())
 	w := &twin{}
 	w.set(public(1), public(2))
-	s := caller.New(caller.Config{DID: oracleDID, Local: w.lookup, Now: c.now})
+	s := oracle.NewCallers(oracle.CallersConfig{DID: oracleDID, Local: w.lookup, Now: c.now})
 	token := mint(t, signer(t, userDID, 1), invocation(oracleDID, c.now().Add(5*time.Minute)))
 	who, err := s.Handshake(at(t, home), token, mint(t, signer(t, userDID, 2), delegation(oracleDID, c.now().Add(time.Hour))))
 	if err != nil {
@@ -148,7 +148,7 @@ func TestStill(t *testing.T) {
 	t.Parallel()
 	c, w := newClock(time.Now()), &twin{}
 	w.set(public(1))
-	s := caller.New(caller.Config{DID: oracleDID, Local: w.lookup, Now: c.now})
+	s := oracle.NewCallers(oracle.CallersConfig{DID: oracleDID, Local: w.lookup, Now: c.now})
 	token := mint(t, signer(t, userDID, 1), invocation(oracleDID, c.now().Add(10*time.Minute)))
 	who, err := s.Handshake(t.Context(), token, "")
 	if err != nil {
