@@ -25,7 +25,7 @@ func (d *desk) filled() []string {
 	twin, survey := "/twins/"+url.PathEscape(h.Items[0].DID), "/surveys/"+monitoring
 	return append([]string{
 		twin, twin + "?tab=timeline", twin + "?tab=history", survey, survey + "?tab=interviews", survey + "?tab=households",
-		"/sampling/demo-monitoring-sample", "/sampling/new?population=5000", survey + "?tab=sensors", "/kpt", "/claims?tab=collections", "/claims?tab=credentials", "/claims?tab=rules", survey + "?tab=backchecks", survey + "?tab=flags", "/responses/" + url.PathEscape(r.Items[0].ResponseID), "/templates/monitoring-v1",
+		"/sampling/demo-monitoring-sample", "/sampling/new?population=5000", survey + "?tab=sensors", "/kpt", "/claims?tab=collections", "/claims?tab=credentials", "/claims?tab=rules", survey + "?tab=backchecks", survey + "?tab=flags", survey + "?tab=conflicts", "/responses/" + url.PathEscape(r.Items[0].ResponseID), "/templates/monitoring-v1",
 		"/people?tab=groups&group=" + url.QueryEscape(g.Items[0].DID), "/calls/" + url.PathEscape(c.Items[0].ID),
 	}, lists...)
 }

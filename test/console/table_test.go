@@ -39,7 +39,7 @@ that no text written by somebody else runs as a script; and that the page asks n
 	}
 	b.WriteString(`
 Rows of these pages lead to a page of their own: a twin with its graph, relationships, history and time line; a survey with quotas, figures and their intervals,
-comparisons with sensors, interviews, households, back-checks and flags; an interview with its evidence and decisions; a run of the oracle with its steps; a webhook
+comparisons with sensors, interviews, households, back-checks, flags and conflicts; an interview with its evidence and decisions; a run of the oracle with its steps; a webhook
 with its deliveries; an MCP server with its tools; a sample with its frame, draw, replacements and proof; a claim with its evaluations, the rules, and the evidence
 behind its credential.
 `)

@@ -23,8 +23,8 @@ const fields = { delete: "", round: "step.roundName" };
 
 /** Buttons for what can be done with a survey in its present state. */
 export const Steps = ({ s, done }) => (may("surveys:write")
-  ? (next[s.status] || []).map((step, i) => {
+  ? (next[s.status] || []).map((step) => {
     const field = fields[step] ?? "step.reason";
-    return html`<${Ask} key=${step} primary=${i === 0} label=${t("step." + step)} about=${t("step.about." + step)} field=${field && t(field)} required=${step === "reopen"}
+    return html`<${Ask} key=${step} primary=${step === "activate" || step === "resume"} label=${t("step." + step)} about=${t("step.about." + step)} field=${field && t(field)} required=${step === "reopen"}
       send=${(words, once) => request(s, step, words, once)} done=${() => (step === "delete" ? go("/surveys") : done())} />`;
   }) : null);

@@ -6,6 +6,7 @@ import { Days, Quotas } from "../lib/charts.js";
 import { Assignments } from "../lib/assign.js";
 import { BackChecks, FlagList } from "../lib/checks.js";
 import { Collectors } from "../lib/collectors.js";
+import { Conflicts } from "../lib/conflicts.js";
 import { Figures } from "../lib/figures.js";
 import { Modes } from "../lib/modes.js";
 import { Proposals } from "../lib/proposals.js";
@@ -43,13 +44,13 @@ function Overview({ id }) {
     ]} />` : html`<p class="mute">${t("survey.noCollectors")}</p>`)}</${Loaded}></section>`;
 }
 
-const tabs = { overview: Overview, figures: Figures, sensors: Sensors, interviews: Submissions, households: Assignments, backchecks: BackChecks, flags: FlagList, twins: Proposals };
+const tabs = { overview: Overview, figures: Figures, sensors: Sensors, interviews: Submissions, households: Assignments, backchecks: BackChecks, flags: FlagList, conflicts: Conflicts, twins: Proposals };
 
 export default function Survey({ id }) {
   const one = useLoad(() => call("/v1/surveys/" + encodeURIComponent(id)), [id]);
   const tab = route.value.query.tab in tabs ? route.value.query.tab : "overview", Tab = tabs[tab];
   return html`<${Loaded} of=${one} rows=${8}>${(s) => html`<${Page} title=${surveyName(s)} actions=${html`<${Modes} s=${s} done=${one.reload} /><${Collectors} s=${s} done=${one.reload} /><${Steps} s=${s} done=${one.reload} />`} crumb=${html`<a href=${base + "/surveys"}>${t("page.surveys")}</a> / ${s.templateId}`} curl=${tab === "overview" ? `/v1/surveys/${id}/progress` : null}
       about=${html`<${Badge} value=${s.status} /> ${t("survey.round", { n: s.round })}${s.modes?.length ? " · " + t("mode.asked", { how: s.modes.map((m) => t("mode." + m)).join(", ") }) : ""}${s.sampling?.size ? " · " + t(s.sampling.confidence ? "survey.sample" : "survey.plainSample", { n: s.sampling.size, method: has("samples.method." + s.sampling.method) ? t("samples.method." + s.sampling.method) : s.sampling.method || "", confidence: +(100 * (s.sampling.confidence || 0)).toFixed(4) }) : ""}${s.sampling?.draw && may("sampling:read") ? html` · <a href=${base + "/sampling/" + encodeURIComponent(s.sampling.designId)}>${t("survey.drawn")}</a>` : null}`}>
-    <nav class="tabs" aria-label=${surveyName(s)}>${Object.keys(tabs).filter((x) => x !== "twins" || s.entityLists?.length && may("entities:read") && may("responses:pii")).map((x) => html`<a key=${x} href=${surveyHref(id) + (x === "overview" ? "" : "?tab=" + x)} aria-current=${x === tab ? "page" : undefined}>${t("survey.tab." + x)}</a>`)}</nav>
+    <nav class="tabs" aria-label=${surveyName(s)}>${Object.keys(tabs).filter((x) => x !== "conflicts" || may("responses:read")).filter((x) => x !== "twins" || s.entityLists?.length && may("entities:read") && may("responses:pii")).map((x) => html`<a key=${x} href=${surveyHref(id) + (x === "overview" ? "" : "?tab=" + x)} aria-current=${x === tab ? "page" : undefined}>${t("survey.tab." + x)}</a>`)}</nav>
     <${Tab} id=${encodeURIComponent(id)} survey=${s} /></${Page}>`}</${Loaded}>`;
 }
