@@ -109,7 +109,7 @@ func (s *Service) look(ctx context.Context, id string) (api.AuditReport, *file.F
 		return api.AuditReport{}, nil, "", err
 	}
 	out, f, err := shown(ctx, l)
-	if err == nil && !sees(web.CallerFrom(ctx), out.Project) {
+	if err == nil && !web.CallerFrom(ctx).Sees(out.Project) {
 		err = notFound()
 	}
 	return out, f, j.Status, err

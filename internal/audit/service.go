@@ -130,7 +130,7 @@ func (s *Service) run(ctx context.Context, r *job.Run) error {
 	if err != nil {
 		return err
 	}
-	if !sees(web.CallerFrom(ctx), d.Project) {
+	if !web.CallerFrom(ctx).Sees(d.Project) {
 		return job.Permanent(notFound())
 	}
 	if _, err := s.cfg.Issuer(ctx, d.Project, d.Oracle); fault.As(err) != nil {
@@ -227,11 +227,6 @@ func (s *sink) flush(end bool) error {
 		s.end(s.told)
 	}
 	return s.save(s.told)
-}
-
-// sees reports whether what belongs to a project exists for a caller.
-func sees(c web.Caller, project string) bool {
-	return len(c.Projects) == 0 || slices.Contains(c.Projects, project)
 }
 
 func notFound() error {

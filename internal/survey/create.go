@@ -50,7 +50,7 @@ func (s *Service) create(ctx context.Context, d Draft, ch change) (web.Reply[*Su
 			return none, err
 		}
 		if !ok {
-			if there, err := find(ctx, tx, r.Workspace, r.SurveyID); err == nil && !sees(caller, there.Project) {
+			if there, err := find(ctx, tx, r.Workspace, r.SurveyID); err == nil && !caller.Sees(there.Project) {
 				// The same fault as for an id that cannot be taken: it reveals nothing
 				// about surveys of others.
 				var c fault.Checks
@@ -202,7 +202,7 @@ func (s *Service) checkProject(ctx context.Context, ws string, v *Survey, c *fau
 	if v.ProjectID == "" || slices.ContainsFunc(c.Fields(), func(f fault.Field) bool { return f.Pointer == at }) {
 		return nil
 	}
-	if !sees(web.CallerFrom(ctx), v.ProjectID) { // looks as if it did not exist, whether it does or not
+	if !web.CallerFrom(ctx).Sees(v.ProjectID) { // looks as if it did not exist, whether it does or not
 		c.Add(at, "not_found", "The key is limited to other projects.")
 		return nil
 	}

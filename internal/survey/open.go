@@ -85,7 +85,7 @@ func (op *opened) Open(ctx context.Context, surveyID string) (*Open, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !sees(c, o.Project) {
+	if !c.Sees(o.Project) {
 		return nil, notFound()
 	}
 	return o, nil

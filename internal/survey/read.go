@@ -18,7 +18,7 @@ func read(ctx context.Context, q db.Querier, id string) (*Row, *Survey, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if !sees(c, r.Project) {
+	if !c.Sees(r.Project) {
 		return nil, nil, notFound()
 	}
 	v, err := r.Survey()
@@ -96,7 +96,7 @@ func (s *Service) List(ctx context.Context, f Filter, before int64, limit int) (
 			return items, before, nil
 		}
 		before = r.NID
-		if !sees(c, r.Project) || f.Status != "" && f.Status != r.Status {
+		if !c.Sees(r.Project) || f.Status != "" && f.Status != r.Status {
 			continue
 		}
 		v, err := r.Survey()

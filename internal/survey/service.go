@@ -2,7 +2,6 @@ package survey
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"time"
 
@@ -149,11 +148,6 @@ func (op *opened) changed(tx *db.Tx, ws string) {
 
 // newID is the id of a campaign that its maker has not named.
 func newID(nid int64) string { return "srv_" + strconv.FormatInt(nid, 10) }
-
-// sees reports whether a project exists for a caller.
-func sees(c web.Caller, project string) bool {
-	return len(c.Projects) == 0 || slices.Contains(c.Projects, project)
-}
 
 func notFound() error {
 	return fault.New(fault.NotFound, "SURVEY_NOT_FOUND", "No survey has this id.")

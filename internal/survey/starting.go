@@ -43,7 +43,7 @@ func (s *Service) Starting(ctx context.Context, text string, limit int) ([]api.S
 	var out []api.SearchHit
 	seen := map[int64]bool{}
 	for i, r := range append(byID, byName...) {
-		if len(out) == limit || seen[r.NID] || !sees(c, r.Project) {
+		if len(out) == limit || seen[r.NID] || !c.Sees(r.Project) {
 			continue
 		}
 		seen[r.NID] = true

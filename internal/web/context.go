@@ -49,6 +49,12 @@ func (c Caller) May(scope string) bool {
 	})
 }
 
+// Sees reports whether the caller may know of what belongs to a project, or to none
+// ("").
+func (c Caller) Sees(project string) bool {
+	return len(c.Projects) == 0 || slices.Contains(c.Projects, project)
+}
+
 // SignsFor reports whether the caller has signed with a key of id. An API key
 // shows only that somebody made it.
 func (c Caller) SignsFor(id string) bool { return c.Key == "" && c.Signer != "" && c.DID == id }

@@ -238,7 +238,7 @@ func (s *Service) find(ctx context.Context, q db.Querier, id, domainType string)
 
 // visible reports whether a caller's project restriction admits a twin.
 func visible(c web.Caller, r *entity.Row) bool {
-	return len(c.Projects) == 0 || slices.Contains(c.Projects, r.Project) || slices.Contains(c.Projects, r.DID)
+	return c.Sees(r.Project) || slices.Contains(c.Projects, r.DID)
 }
 
 // sees reports whether a caller may know a twin. The key of a device, which

@@ -101,7 +101,7 @@ func (s *Service) stoveTypes(ctx context.Context, visits []visit) (map[string]ty
 	}
 	types, err := typesOf(ctx, s.db, c.Workspace, stoves)
 	for id, t := range types {
-		if len(c.Projects) > 0 && !slices.Contains(c.Projects, t.project) {
+		if !c.Sees(t.project) {
 			delete(types, id)
 		}
 	}

@@ -3,7 +3,6 @@ package device
 import (
 	"context"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -68,7 +67,7 @@ func (s *days) happenings(ctx context.Context, rows db.Rows, err error) ([]web.H
 		h := &out[i]
 		h.Mark = web.Mark{At: d.day * dayMS, Key: d.device, Sub: int64(d.part)}
 		t := devices[d.device]
-		if h.Hidden = t == nil || len(c.Projects) > 0 && !slices.Contains(c.Projects, t.Project); h.Hidden {
+		if h.Hidden = t == nil || !c.Sees(t.Project); h.Hidden {
 			continue
 		}
 		h.Kind, h.ID, h.Other, h.Readings, h.Events = "day", moment(d.day*dayMS).Format(time.DateOnly), t.DID, d.readings, d.events

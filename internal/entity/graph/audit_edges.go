@@ -55,7 +55,7 @@ func (a *audit) joins(ctx context.Context, q db.Querier, b *batch) error {
 func (a *audit) resume(ctx context.Context, q db.Querier) error {
 	t := &audited{nid: a.at.Twin}
 	err := q.QueryRow(ctx, twinByNID, t.nid, a.caller.Workspace).Scan(&t.did, &t.domain, &t.project, &t.status)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && !visible(a.caller, t.project) {
+	if errors.Is(err, sql.ErrNoRows) || err == nil && !a.caller.Sees(t.project) {
 		a.at = auditPlace{Twin: t.nid}
 		return nil
 	} else if err != nil {

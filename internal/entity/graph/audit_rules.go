@@ -94,7 +94,7 @@ func (b *batch) read(ctx context.Context, q db.Querier, size int) (n int, err er
 		n++
 		b.at.Twin = t.nid
 		b.work -= len(body) + 256*int(min(t.revision, maxAuditWork/256))
-		if !visible(b.caller, t.project) {
+		if !b.caller.Sees(t.project) {
 			return nil
 		}
 		own := t

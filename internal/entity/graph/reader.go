@@ -126,7 +126,7 @@ func (r *reader) target(ctx context.Context, s *step) (vertex, bool, error) {
 		return vertex{}, false, nil
 	}
 	t, err := r.vertex(ctx, s.far, s.words)
-	return t, err == nil && visible(r.caller, t.project), err
+	return t, err == nil && r.caller.Sees(t.project), err
 }
 
 // twin reads the words of a twin as the caller may see it.

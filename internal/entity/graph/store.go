@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -13,7 +12,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // chunk is how many twins one statement asks for. Unused parameters are a
@@ -52,12 +50,6 @@ const (
 
 func notFound() error {
 	return fault.New(fault.NotFound, "ENTITY_NOT_FOUND", "No entity has this DID.")
-}
-
-// visible reports whether c may know of a twin of its workspace that belongs to
-// a project, or to none ("").
-func visible(c web.Caller, project string) bool {
-	return len(c.Projects) == 0 || slices.Contains(c.Projects, project)
 }
 
 // parseTwin reads the words of a twin.
@@ -100,7 +92,7 @@ func (r *reader) find(ctx context.Context, id string) (*vertex, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !visible(r.caller, t.project) {
+	if !r.caller.Sees(t.project) {
 		return nil, notFound()
 	}
 	return &t, nil

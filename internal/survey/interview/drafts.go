@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -232,7 +231,7 @@ func (s *Drafts) Own(ctx context.Context, before int64, limit int) (items []Draf
 			return nil
 		}
 		last = r.nid
-		if len(c.Projects) == 0 || slices.Contains(c.Projects, project) {
+		if c.Sees(project) {
 			items = append(items, *summary(surveyID, &r))
 		}
 		return nil

@@ -41,7 +41,7 @@ func (q *Query) check(c web.Caller) (period, error) {
 		q.Project = c.Projects[0]
 	}
 	w.Require(q.Project != "", "query/projectId")
-	if q.Project != "" && !sees(c, q.Project) {
+	if q.Project != "" && !c.Sees(q.Project) {
 		w.Add("query/projectId", "not_found", "The key is limited to other projects.")
 	}
 	for _, one := range []struct {

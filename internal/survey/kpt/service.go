@@ -126,11 +126,11 @@ func (s *Service) projectOf(ctx context.Context, q db.Querier, r *row) (string, 
 		if err != nil {
 			return "", err
 		}
-		if len(all) == 1 && sees(c, all[0]) {
+		if len(all) == 1 && c.Sees(all[0]) {
 			return all[0], nil
 		}
 		wrong.Add("/projectId", "required", "The household is on lists of no project, or of several: name the project it was tested for.")
-	case !sees(c, named):
+	case !c.Sees(named):
 		wrong.Add("/projectId", "not_found", "The key is limited to other projects.")
 	}
 	return named, wrong.Err(invalidCode, invalidText)
@@ -373,7 +373,7 @@ func (s *Service) List(ctx context.Context, f Filter, before int64, limit int) (
 		}
 		before = r.nid
 		// Whoever asks by a DID must not learn the name of the household.
-		if sees(c, r.project) && f.fits(r) && (f.Household == "" || r.knows(ctx)) {
+		if c.Sees(r.project) && f.fits(r) && (f.Household == "" || r.knows(ctx)) {
 			items = append(items, s.shown(ctx, r))
 		}
 	}

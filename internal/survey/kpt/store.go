@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -90,16 +89,11 @@ func (r *row) body() (string, error) {
 	return string(text), db.Wrap("encode kitchen test", err)
 }
 
-// sees reports whether a project exists for a caller.
-func sees(c web.Caller, project string) bool {
-	return len(c.Projects) == 0 || slices.Contains(c.Projects, project)
-}
-
 // find reads a test the caller sees. The fault is KPT_NOT_FOUND.
 func find(ctx context.Context, q db.Querier, id string) (*row, error) {
 	c, r := web.CallerFrom(ctx), new(row)
 	err := r.scan(q.QueryRow(ctx, selectTest, c.Workspace, id))
-	if errors.Is(err, sql.ErrNoRows) || err == nil && !sees(c, r.project) {
+	if errors.Is(err, sql.ErrNoRows) || err == nil && !c.Sees(r.project) {
 		return nil, fault.New(fault.NotFound, "KPT_NOT_FOUND", "No kitchen performance test has this id.")
 	}
 	return r, db.Wrap("find kitchen test", err)

@@ -3,7 +3,6 @@ package response
 import (
 	"context"
 	"net/url"
-	"slices"
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -35,7 +34,7 @@ func (s *Service) Starting(ctx context.Context, text string, limit int) ([]api.S
 		h, project := api.SearchHit{Kind: "response", Match: "id"}, ""
 		err := row.Scan(&h.ID, &h.Survey, &project, &h.Status)
 		h.Link = "/v1/responses/" + url.PathEscape(h.ID)
-		if len(out) < limit && (len(c.Projects) == 0 || slices.Contains(c.Projects, project)) {
+		if len(out) < limit && c.Sees(project) {
 			out = append(out, h)
 		}
 		return err

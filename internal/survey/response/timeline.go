@@ -3,7 +3,6 @@ package response
 import (
 	"context"
 	"net/url"
-	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -24,7 +23,7 @@ func (s *Service) Timeline(ctx context.Context, l web.Look) ([]web.Happening, er
 		project := ""
 		err := row.Scan(&h.Mark.At, &h.Mark.Key, &h.ID, &h.Status, &h.Verdict, &h.Round, &r.Collector, &r.Sender, &h.Survey, &project)
 		h.Kind, h.Actor, h.Link = "interview", r.Collector, "/v1/responses/"+url.PathEscape(h.ID)
-		h.Hidden = !r.Knows(ctx) || len(c.Projects) > 0 && !slices.Contains(c.Projects, project)
+		h.Hidden = !r.Knows(ctx) || !c.Sees(project)
 		return err
 	})
 }

@@ -106,7 +106,7 @@ func (s *drawer) Draws(ctx context.Context, project, frameHash string, before in
 		return nil, 0, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").With(fault.Field{Pointer: "query/projectId", Code: "required", Detail: "Name the project whose draws you want."})
 	}
 	c := web.CallerFrom(ctx)
-	if !sees(c, project) {
+	if !c.Sees(project) {
 		return nil, 0, nil
 	}
 	var list []*drawRow

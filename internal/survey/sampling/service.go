@@ -107,11 +107,6 @@ func timeOf(ms int64) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// sees reports whether a project exists for a caller.
-func sees(c web.Caller, project string) bool {
-	return len(c.Projects) == 0 || slices.Contains(c.Projects, project)
-}
-
 func name(prefix string, nid int64) string { return prefix + strconv.FormatInt(nid, 10) }
 
 func numberOf(prefix, id string) (int64, bool) {
@@ -197,7 +192,7 @@ func (s *core) checkProject(ctx context.Context, project string) error {
 	refuse := func(code, detail string) error {
 		return fault.New(fault.Invalid, invalidCode, invalidText).With(fault.Field{Pointer: "/projectId", Code: code, Detail: detail})
 	}
-	if !sees(c, project) { // looks as if it did not exist, whether it does or not
+	if !c.Sees(project) { // looks as if it did not exist, whether it does or not
 		return refuse("not_found", "The key is limited to other projects.")
 	}
 	held, is, err := s.cfg.Project(ctx, s.db, c.Workspace, project)
@@ -352,7 +347,7 @@ func (s *Service) List(ctx context.Context, project string, before int64, limit 
 			return items, before, nil
 		}
 		before = r.nid
-		if sees(c, r.project) && r.deleted == 0 {
+		if c.Sees(r.project) && r.deleted == 0 {
 			items = append(items, &r.Design)
 		}
 	}

@@ -95,7 +95,7 @@ func find(ctx context.Context, q db.Querier, id string) (*designRow, error) {
 	c := web.CallerFrom(ctx)
 	r := new(designRow)
 	err := r.scan(q.QueryRow(ctx, selectDesign, c.Workspace, id))
-	if errors.Is(err, sql.ErrNoRows) || err == nil && (!sees(c, r.project) || r.deleted > 0) {
+	if errors.Is(err, sql.ErrNoRows) || err == nil && (!c.Sees(r.project) || r.deleted > 0) {
 		return nil, notFound()
 	}
 	return r, db.Wrap("find sample design", err)
@@ -188,7 +188,7 @@ func findDraw(ctx context.Context, q db.Querier, w Which) (*drawRow, error) {
 	if ok {
 		err = r.scan(q.QueryRow(ctx, selectDraw, nid, c.Workspace))
 	}
-	if !ok || errors.Is(err, sql.ErrNoRows) || err == nil && !sees(c, r.project) {
+	if !ok || errors.Is(err, sql.ErrNoRows) || err == nil && !c.Sees(r.project) {
 		return nil, fault.New(fault.NotFound, "SAMPLE_DRAW_NOT_FOUND", "No draw has this id.")
 	}
 	return r, db.Wrap("find draw", err)
