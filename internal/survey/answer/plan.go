@@ -2,7 +2,6 @@ package answer
 
 import (
 	"math"
-	"sync"
 
 	"github.com/hearth-dmrv/hearth/internal/cel"
 	"github.com/hearth-dmrv/hearth/internal/rql"
@@ -80,29 +79,6 @@ func (p *Plan) at(path []string) *place {
 // Rows makes the rows of a response's public answers.
 func (p *Plan) Rows(survey int64, answers []byte) ([]Row, error) {
 	return p.root.read(survey, answers)
-}
-
-// Plans keeps the plans of the forms in use. The zero value is ready.
-type Plans struct {
-	mu  sync.Mutex
-	all map[*forms.Form]*Plan
-}
-
-const maxPlans = 1000
-
-// Of returns the plan of a form.
-func (p *Plans) Of(f *forms.Form) *Plan {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if plan := p.all[f]; plan != nil {
-		return plan
-	}
-	if p.all == nil || len(p.all) >= maxPlans {
-		p.all = map[*forms.Form]*Plan{}
-	}
-	plan := NewPlan(f)
-	p.all[f] = plan
-	return plan
 }
 
 // Span is a range of rows that match a term of a filter.

@@ -88,7 +88,7 @@ func (p *pages) many(ctx context.Context, nids []int64) ([]*Row, error) {
 // answers in its most selective part, and also those that have no rows. It
 // returns false when rows do not help.
 func (p *pages) mayFit(ctx context.Context, before int64) (best answer.Found, ok bool, err error) {
-	plan := p.s.rows.Of(p.open.Form)
+	plan := p.s.plans.of(p.open.Form).rows
 	for _, term := range p.filter.Expr.Conjuncts() {
 		spans, known := plan.Spans(p.open.NID, term)
 		if !known {

@@ -428,7 +428,7 @@ func (pr *preparer) look(ctx context.Context, p *Prepared, r *form.Result, limit
 		}
 		in.Median, in.CollectorMedian = pace.Median, pace.Collector
 	}
-	p.flags = pr.plans.Of(p.open.Form).Check(limits, in, r.Asked)
+	p.flags = pr.plans.of(p.open.Form).checks.Check(limits, in, r.Asked)
 	p.row.Flags = int64(len(p.flags))
 	return nil
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -77,8 +76,7 @@ type preparer struct {
 	db    *db.DB
 	now   func() time.Time
 	hash  []byte // key of content hashes
-	plans flag.Plans
-	rows  answer.Plans
+	plans plans
 }
 
 // New makes a Service over a migrated store.

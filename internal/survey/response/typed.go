@@ -42,7 +42,7 @@ func (r *Row) retype(ctx context.Context, tx *db.Tx, next *Row) error {
 
 // typeRows makes the rows of the answers of a prepared response.
 func (pr *preparer) typeRows(p *Prepared) error {
-	rows, err := pr.rows.Of(p.open.Form).Rows(p.row.Survey, p.row.Answers)
+	rows, err := pr.plans.of(p.open.Form).rows.Rows(p.row.Survey, p.row.Answers)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func TypeSome(ctx context.Context, s *Service, after int64, limit int) (last int
 	err = s.db.InTx(ctx, func(tx *db.Tx) error {
 		for _, r := range list {
 			if o := opens[r.Survey]; o != nil {
-				if err := typeOne(ctx, tx, s.rows.Of(o.Form), r); err != nil {
+				if err := typeOne(ctx, tx, s.plans.of(o.Form).rows, r); err != nil {
 					return err
 				}
 			}
