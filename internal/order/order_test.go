@@ -55,3 +55,30 @@ func BenchmarkSort(b *testing.B) {
 		})
 	}
 }
+
+func (p pair) Compare(o pair) int {
+	return cmp.Or(cmp.Compare(p.key, o.key), cmp.Compare(p.place, o.place))
+}
+
+// Lowest agrees with sorting everything.
+func TestLowest(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		l, all := &order.Lowest[pair]{N: r.IntN(70)}, []pair(nil)
+		for i := range r.IntN(60) {
+			v := pair{r.IntN(30), i}
+			full := len(all) >= l.N && l.N > 0
+			if last := l.Last(); (last != nil) != full || full && *last != slices.MaxFunc(l.Kept(), pair.Compare) {
+				t.Fatalf("last of %v = %v", l.Kept(), last)
+			}
+			l.Add(v)
+			all = append(all, v)
+		}
+		slices.SortFunc(all, pair.Compare)
+		got := slices.SortedFunc(slices.Values(l.Kept()), pair.Compare)
+		if want := all[:min(l.N, len(all))]; !slices.Equal(got, want) {
+			t.Fatalf("lowest %d = %v, want %v", l.N, got, want)
+		}
+	}
+}

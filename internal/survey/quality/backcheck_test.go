@@ -11,6 +11,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/order"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
@@ -135,13 +136,13 @@ func TestDrawIsRanking(t *testing.T) {
 		drawn[b.ResponseID] = true
 	}
 	for part, n := range map[int]int{0: 6, 1: 3} {
-		l := &quality.Lowest{N: n}
+		l := &order.Lowest[quality.Ranked]{N: n}
 		for i := range 18 {
 			if id := fmt.Sprintf("r%02d", i); (i%3 == 2) == (part == 1) {
 				l.Add(quality.Ranked{Rank: quality.Rank("z\x1f"+r.Value.Salt, id), ID: id})
 			}
 		}
-		for _, r := range l.List() {
+		for _, r := range l.Kept() {
 			if !drawn[r.ID] {
 				t.Errorf("%s was not drawn", r.ID)
 			}

@@ -1,7 +1,6 @@
 package quality
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -195,7 +194,7 @@ func (s *Service) eachDrawable(ctx context.Context, p scope, verified bool, f fu
 
 // rank chooses the responses: once to count them by collector, once to find
 // the lowest of each.
-func (s *Service) rank(ctx context.Context, p scope, d *Draw) (map[string]*Lowest, error) {
+func (s *Service) rank(ctx context.Context, p scope, d *Draw) (map[string]*order.Lowest[Ranked], error) {
 	counts := map[string]int{}
 	if err := s.eachDrawable(ctx, p, d.VerifiedOnly, func(r listed) { counts[r.collector]++ }); err != nil {
 		return nil, err
@@ -206,9 +205,9 @@ func (s *Service) rank(ctx context.Context, p scope, d *Draw) (map[string]*Lowes
 		parts[i] = counts[name]
 	}
 	d.Population, d.Drawn, d.Collectors = 0, 0, []DrawStratum{}
-	strata := map[string]*Lowest{}
+	strata := map[string]*order.Lowest[Ranked]{}
 	for i, n := range Allocate(parts, d.Share, d.Size, d.PerCollector) {
-		strata[names[i]] = &Lowest{N: n}
+		strata[names[i]] = &order.Lowest[Ranked]{N: n}
 		d.Population, d.Drawn = d.Population+parts[i], d.Drawn+n
 		d.Collectors = append(d.Collectors, DrawStratum{Collector: names[i], Population: parts[i], Drawn: n})
 	}
@@ -236,7 +235,7 @@ type drawnData struct {
 
 // storeDraw stores the drawn responses, the lowest ranks first, and then that
 // they are all. A repeat after a failure continues.
-func (s *Service) storeDraw(ctx context.Context, p scope, row *drawRow, strata map[string]*Lowest) error {
+func (s *Service) storeDraw(ctx context.Context, p scope, row *drawRow, strata map[string]*order.Lowest[Ranked]) error {
 	type drawn struct {
 		Ranked
 		nid       int64
@@ -244,11 +243,11 @@ func (s *Service) storeDraw(ctx context.Context, p scope, row *drawRow, strata m
 	}
 	var all []drawn
 	for name, l := range strata {
-		for _, r := range l.List() {
+		for _, r := range l.Kept() {
 			all = append(all, drawn{Ranked: r, collector: name})
 		}
 	}
-	order.Sort(all, func(a, b drawn) int { return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.ID, b.ID)) })
+	order.Sort(all, func(a, b drawn) int { return a.Compare(b.Ranked) })
 	for i := range all {
 		all[i].nid = s.db.NewNID()
 	}

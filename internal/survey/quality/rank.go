@@ -1,11 +1,10 @@
 package quality
 
 import (
-	"container/heap"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"math"
-	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/order"
 )
@@ -25,37 +24,9 @@ type Ranked struct {
 	Key  int64 // for the caller's use
 }
 
-// Lowest keeps the N with the lowest ranks.
-type Lowest struct {
-	N    int
-	kept ranks
-}
-
-// ranks is a heap with the highest rank on top.
-type ranks []Ranked
-
-func (r ranks) Len() int           { return len(r) }
-func (r ranks) Less(i, j int) bool { return byRank(r[i], r[j]) > 0 }
-func (r ranks) Swap(i, j int)      { r[i], r[j] = r[j], r[i] }
-func (r *ranks) Push(v any)        { *r = append(*r, v.(Ranked)) }
-func (r *ranks) Pop() any          { panic("never popped") }
-
-// Add adds an id.
-func (l *Lowest) Add(r Ranked) {
-	switch {
-	case len(l.kept) < l.N:
-		heap.Push(&l.kept, r)
-	case len(l.kept) > 0 && byRank(r, l.kept[0]) < 0:
-		l.kept[0] = r
-		heap.Fix(&l.kept, 0)
-	}
-}
-
-// List returns the kept ids, the lowest first.
-func (l *Lowest) List() []Ranked {
-	out := slices.Clone(l.kept)
-	order.Sort(out, byRank)
-	return out
+// Compare puts draws in the order of their rank.
+func (r Ranked) Compare(o Ranked) int {
+	return cmp.Or(cmp.Compare(r.Rank, o.Rank), cmp.Compare(r.ID, o.ID))
 }
 
 // Allocate returns how many to draw from each part of a population. With share

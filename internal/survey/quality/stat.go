@@ -2,9 +2,10 @@ package quality
 
 import (
 	"cmp"
-	"container/heap"
 	"math"
 	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
 // Mix scatters the bits of a number (splitmix64).
@@ -21,7 +22,7 @@ func Mix(x uint64) uint64 {
 type Sample struct {
 	Size  int
 	Seed  uint64
-	kept  kept
+	kept  order.Lowest[valued]
 	count int64
 }
 
@@ -30,26 +31,14 @@ type valued struct {
 	value float64
 }
 
-// kept is a heap with the last in the shuffled order on top.
-type kept []valued
-
-func (k kept) Len() int           { return len(k) }
-func (k kept) Less(i, j int) bool { return k[i].rank > k[j].rank }
-func (k kept) Swap(i, j int)      { k[i], k[j] = k[j], k[i] }
-func (k *kept) Push(v any)        { *k = append(*k, v.(valued)) }
-func (k *kept) Pop() any          { panic("never popped") }
+// Compare puts values in the shuffled order.
+func (v valued) Compare(o valued) int { return cmp.Compare(v.rank, o.rank) }
 
 // Add adds the value of key; each key is added once.
 func (s *Sample) Add(key int64, value float64) {
 	s.count++
-	v := valued{Mix(uint64(key) ^ s.Seed), value}
-	switch {
-	case len(s.kept) < s.Size:
-		heap.Push(&s.kept, v)
-	case len(s.kept) > 0 && v.rank < s.kept[0].rank:
-		s.kept[0] = v
-		heap.Fix(&s.kept, 0)
-	}
+	s.kept.N = s.Size
+	s.kept.Add(valued{Mix(uint64(key) ^ s.Seed), value})
 }
 
 // Count is how many values were added.
@@ -57,8 +46,8 @@ func (s *Sample) Count() int64 { return s.count }
 
 // Values returns the kept values, sorted.
 func (s *Sample) Values() []float64 {
-	out := make([]float64, len(s.kept))
-	for i, v := range s.kept {
+	out := make([]float64, len(s.kept.Kept()))
+	for i, v := range s.kept.Kept() {
 		out[i] = v.value
 	}
 	slices.Sort(out)
@@ -179,9 +168,4 @@ func Round(v float64) float64 {
 		return max(-1e300, min(1e300, v))
 	}
 	return math.Round(v*1000) / 1000
-}
-
-// byRank puts draws in the order of their rank.
-func byRank(a, b Ranked) int {
-	return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.ID, b.ID))
 }

@@ -243,28 +243,6 @@ func TestRankGolden(t *testing.T) {
 	}
 }
 
-// Lowest agrees with sorting everything.
-func TestLowest(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		ids := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z]{1,8}`), 0, 60, rapid.ID[string]).Draw(t, "ids")
-		l := &quality.Lowest{N: rapid.IntRange(0, 70).Draw(t, "n")}
-		var all []string
-		for _, id := range ids {
-			l.Add(quality.Ranked{Rank: quality.Rank("s", id), ID: id})
-			all = append(all, quality.Rank("s", id))
-		}
-		slices.Sort(all)
-		var got []string
-		for _, r := range l.List() {
-			got = append(got, r.Rank)
-		}
-		if want := all[:min(l.N, len(all))]; !slices.Equal(got, want) {
-			t.Fatalf("lowest = %v, want %v", got, want)
-		}
-	})
-}
-
 func TestAllocate(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

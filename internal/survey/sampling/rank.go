@@ -2,12 +2,10 @@ package sampling
 
 import (
 	"bytes"
-	"container/heap"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"math/bits"
-	"slices"
 	"strings"
 )
 
@@ -58,44 +56,12 @@ type Ranked struct {
 	Index int64 // its line in the frame
 }
 
-func byRank(a, b Ranked) int {
-	if c := bytes.Compare(a.Rank[:], b.Rank[:]); c != 0 {
+// Compare puts units in the order of their rank.
+func (r Ranked) Compare(o Ranked) int {
+	if c := bytes.Compare(r.Rank[:], o.Rank[:]); c != 0 {
 		return c
 	}
-	return strings.Compare(a.Unit.Unit, b.Unit.Unit)
-}
-
-// lowest keeps the n with the lowest ranks. It is a heap with the highest on top.
-type lowest struct {
-	n    int
-	kept []Ranked
-}
-
-func (l *lowest) Len() int           { return len(l.kept) }
-func (l *lowest) Less(i, j int) bool { return byRank(l.kept[i], l.kept[j]) > 0 }
-func (l *lowest) Swap(i, j int)      { l.kept[i], l.kept[j] = l.kept[j], l.kept[i] }
-func (l *lowest) Push(v any)         { l.kept = append(l.kept, v.(Ranked)) }
-func (l *lowest) Pop() any           { panic("never popped") }
-
-// wants reports whether a rank is among the lowest so far.
-func (l *lowest) wants(r Rank) bool {
-	return len(l.kept) < l.n || len(l.kept) > 0 && bytes.Compare(r[:], l.kept[0].Rank[:]) <= 0
-}
-
-func (l *lowest) add(r Ranked) {
-	switch {
-	case len(l.kept) < l.n:
-		heap.Push(l, r)
-	case len(l.kept) > 0 && byRank(r, l.kept[0]) < 0:
-		l.kept[0] = r
-		heap.Fix(l, 0)
-	}
-}
-
-// list returns what was kept, the lowest first.
-func (l *lowest) list() []Ranked {
-	slices.SortFunc(l.kept, byRank)
-	return l.kept
+	return strings.Compare(r.Unit.Unit, o.Unit.Unit)
 }
 
 // start is where a systematic walk over clusters of a stratum begins: the first

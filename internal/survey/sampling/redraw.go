@@ -1,6 +1,8 @@
 package sampling
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -47,16 +49,16 @@ func Redraw(p *Plan, seed string, f Frame) (*Drawn, error) {
 // cells are the parts in which units are ranked, each with how many it gives.
 type cells struct {
 	order []string
-	kept  map[string]*lowest
+	kept  map[string]*order.Lowest[Ranked]
 	sizes map[string]int
 }
 
 func (c *cells) add(key string, size, reserve int) {
 	if c.kept == nil {
-		c.kept, c.sizes = map[string]*lowest{}, map[string]int{}
+		c.kept, c.sizes = map[string]*order.Lowest[Ranked]{}, map[string]int{}
 	}
 	c.order = append(c.order, key)
-	c.kept[key], c.sizes[key] = &lowest{n: size + reserve}, size
+	c.kept[key], c.sizes[key] = &order.Lowest[Ranked]{N: size + reserve}, size
 }
 
 // rank has every unit of a frame ranked in its cell.
@@ -68,9 +70,10 @@ func (c *cells) rank(seed string, f Frame, cell func(Unit) string) error {
 		if l == nil {
 			return nil
 		}
-		if r := by.rank(u.Unit); l.wants(r) {
+		r := by.rank(u.Unit)
+		if last := l.Last(); last == nil || bytes.Compare(r[:], last.Rank[:]) <= 0 {
 			u.Unit, u.Stratum, u.Cluster = strings.Clone(u.Unit), strings.Clone(u.Stratum), strings.Clone(u.Cluster)
-			l.add(Ranked{Rank: r, Unit: u, Index: index})
+			l.Add(Ranked{Rank: r, Unit: u, Index: index})
 		}
 		return nil
 	})
@@ -80,7 +83,8 @@ func (c *cells) rank(seed string, f Frame, cell func(Unit) string) error {
 func (c *cells) units() ([]Selected, error) {
 	var out []Selected
 	for _, key := range c.order {
-		list := c.kept[key].list()
+		list := c.kept[key].Kept()
+		slices.SortFunc(list, Ranked.Compare)
 		if len(list) < c.sizes[key] {
 			return nil, fmt.Errorf("cell %q of the frame has %d units, the plan takes %d", key, len(list), c.sizes[key])
 		}
@@ -173,7 +177,7 @@ func rankClusters(seed string, found map[string]int) []group {
 		out = append(out, group{by.rank(name), name, found[name]})
 	}
 	order.Sort(out, func(a, b group) int {
-		return byRank(Ranked{Rank: a.rank, Unit: Unit{Unit: a.name}}, Ranked{Rank: b.rank, Unit: Unit{Unit: b.name}})
+		return cmp.Or(bytes.Compare(a.rank[:], b.rank[:]), strings.Compare(a.name, b.name))
 	})
 	return out
 }
