@@ -3,9 +3,7 @@ package crossref
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"hash"
 	"slices"
@@ -305,5 +303,3 @@ func (r *runner) pair(h *home) {
 func (r *runner) pairs() []*home {
 	return slices.DeleteFunc(slices.Clone(r.homes), func(h *home) bool { return !h.paired })
 }
-
-func errNone(err error) bool { return errors.Is(err, sql.ErrNoRows) }

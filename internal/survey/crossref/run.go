@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/once"
-	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -205,25 +203,24 @@ func (r *runner) store(ctx context.Context) error {
 			if err := r.hold(ctx, tx); err != nil {
 				return err
 			}
-			var deltas []survey.Delta
+			var found []response.Finding
 			for _, h := range part {
 				f := response.Finding{Response: h.nid, Source: r.source, Drop: []string{r.source}}
 				if h.mismatch && !r.quiet {
 					f.Flags, f.Drop = []flag.Flag{r.flag(h)}, nil
 				}
-				// This locks the response, so the answer cannot be removed before its
-				// pair is stored.
-				more, err := r.s.cfg.Responses.FlagTx(ctx, tx, r.o, f)
-				if err != nil {
-					return err
-				}
-				deltas = append(deltas, more...)
+				found = append(found, f)
+			}
+			// This locks the responses, so no answer can be removed before its pair is
+			// stored.
+			deltas, err := r.s.cfg.Responses.FlagTx(ctx, tx, r.o, found...)
+			if err != nil {
+				return err
+			}
+			for _, h := range part {
 				if _, err := tx.Exec(ctx, insertPair, r.nid, h.nid, h.said, h.measured, h.days, db.Bit(h.mismatch)); err != nil {
 					return fmt.Errorf("store pair: %w", err)
 				}
-			}
-			if len(deltas) == 0 {
-				return nil
 			}
 			return r.s.cfg.Surveys.Count(ctx, tx, r.o, deltas...)
 		})
@@ -254,52 +251,7 @@ func (r *runner) flag(h *home) flag.Flag {
 
 // clean takes away the flags of earlier runs that this one has not found again.
 func (r *runner) clean(ctx context.Context) error {
-	for source := r.sources(); ; {
-		err := r.s.db.QueryRow(ctx, selectSource, r.o.NID, source).Scan(&source)
-		if errNone(err) || err == nil && !strings.HasPrefix(source, r.sources()) {
-			return nil
-		} else if err != nil {
-			return fmt.Errorf("find runs with flags: %w", err)
-		}
-		if source == r.source {
-			continue
-		}
-		if err := r.drop(ctx, source); err != nil {
-			return err
-		}
-	}
-}
-
-// drop takes the flags of a run away.
-func (r *runner) drop(ctx context.Context, source string) error {
-	for after := int64(0); ; {
-		rows, err := r.s.db.Query(ctx, selectFlagged, r.o.NID, source, after, storedTogether)
-		page, err := db.Collect(rows, err, "list flags of a run", db.Column[int64])
-		if err != nil || len(page) == 0 {
-			return err
-		}
-		after = page[len(page)-1]
-		err = r.s.db.InTx(ctx, func(tx *db.Tx) error {
-			if err := r.hold(ctx, tx); err != nil {
-				return err
-			}
-			var deltas []survey.Delta
-			for _, nid := range page {
-				more, err := r.s.cfg.Responses.FlagTx(ctx, tx, r.o, response.Finding{Response: nid, Drop: []string{source}})
-				if err != nil {
-					return err
-				}
-				deltas = append(deltas, more...)
-			}
-			if len(deltas) == 0 {
-				return nil
-			}
-			return r.s.cfg.Surveys.Count(ctx, tx, r.o, deltas...)
-		})
-		if err != nil {
-			return err
-		}
-	}
+	return response.Unflag(ctx, r.s.cfg.Responses, r.o, response.Stale{Sources: r.sources(), Run: r.source, Hold: r.hold})
 }
 
 // Made is the result of the job.

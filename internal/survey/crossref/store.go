@@ -38,9 +38,6 @@ const (
 	selectResults = `SELECT nid, actor, at, body FROM cross_references WHERE survey = $1 AND nid < $2 ORDER BY nid DESC LIMIT $3`
 	selectEarlier = `SELECT nid FROM cross_references WHERE survey = $1 AND round = $2 AND question = $3 AND nid < $4 ORDER BY nid DESC LIMIT 20`
 
-	selectSource  = `SELECT source FROM response_flags WHERE survey = $1 AND source > $2 AND source <> 'submit' ORDER BY source LIMIT 1`
-	selectFlagged = `SELECT response FROM response_flags WHERE survey = $1 AND source = $2 AND source <> 'submit' AND response > $3 ORDER BY response LIMIT $4`
-
 	dropResults = `DELETE FROM cross_references WHERE survey = $1`
 	dropRounds  = `DELETE FROM cross_rounds WHERE survey = $1`
 )

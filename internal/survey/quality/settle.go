@@ -5,14 +5,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/order"
-	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
@@ -90,12 +88,7 @@ func (r *runner) flag(ctx context.Context, nid int64, flags ...flag.Flag) error 
 // flush stores the collected flags.
 func (r *runner) flush(ctx context.Context) error {
 	batch := r.batch
-	r.batch = nil
-	return r.store(ctx, batch)
-}
-
-func (r *runner) store(ctx context.Context, batch []response.Finding) error {
-	if len(batch) == 0 {
+	if r.batch = nil; len(batch) == 0 {
 		return nil
 	}
 	order.Stable(batch, func(a, b response.Finding) int { return cmp.Compare(a.Response, b.Response) })
@@ -103,16 +96,9 @@ func (r *runner) store(ctx context.Context, batch []response.Finding) error {
 		if err := r.hold(ctx, tx); err != nil {
 			return err
 		}
-		var deltas []survey.Delta
-		for _, f := range batch {
-			more, err := r.s.cfg.Responses.FlagTx(ctx, tx, r.o, f)
-			if err != nil {
-				return err
-			}
-			deltas = append(deltas, more...)
-		}
-		if len(deltas) == 0 {
-			return nil
+		deltas, err := r.s.cfg.Responses.FlagTx(ctx, tx, r.o, batch...)
+		if err != nil {
+			return err
 		}
 		return r.s.cfg.Surveys.Count(ctx, tx, r.o, deltas...)
 	})
@@ -121,34 +107,7 @@ func (r *runner) store(ctx context.Context, batch []response.Finding) error {
 // clean takes away the flags of earlier runs of the round that this one has
 // not found again.
 func (r *runner) clean(ctx context.Context) error {
-	for source := sourceOf(r.round); ; {
-		var err error
-		if source, err = nextSource(ctx, r.s.db, r.o.NID, source); err != nil || !strings.HasPrefix(source, sourceOf(r.round)) {
-			return err
-		}
-		if source == r.source {
-			continue
-		}
-		for after := int64(0); ; {
-			page, err := flaggedBy(ctx, r.s.db, r.o.NID, source, after)
-			if err != nil {
-				return err
-			}
-			for part := range slices.Chunk(slices.Compact(page), flagChunk) {
-				var batch []response.Finding
-				for _, nid := range part {
-					batch = append(batch, response.Finding{Response: nid, Drop: []string{source}})
-				}
-				if err := r.store(ctx, batch); err != nil {
-					return err
-				}
-			}
-			if len(page) < flagPage {
-				break
-			}
-			after = page[len(page)-1]
-		}
-	}
+	return response.Unflag(ctx, r.s.cfg.Responses, r.o, response.Stale{Sources: sourceOf(r.round), Run: r.source, Hold: r.hold})
 }
 
 // RunResult is the result of the job.

@@ -25,8 +25,6 @@ const (
 	selectOneFlag = `SELECT f.rule, f.response, f.question, f.source, f.at, f.data, r.response_id, r.collector, r.round, r.status, r.vstatus, ` + flag.SettledColumns + `
 		FROM response_flags f JOIN responses r ON r.nid = f.response` + flag.SettledJoin + `
 		WHERE f.response = $1 AND f.rule = $2 AND f.question = $3`
-	selectSource = `SELECT source FROM response_flags WHERE survey = $1 AND source > $2 AND source <> 'submit' ORDER BY source LIMIT 1`
-	selectOf     = `SELECT response FROM response_flags WHERE survey = $1 AND source = $2 AND source <> 'submit' AND response > $3 ORDER BY response LIMIT $4`
 	selectNewest = `SELECT nid FROM responses WHERE survey = $1 ORDER BY nid DESC LIMIT 1`
 	countSome    = `SELECT count(*) FROM (SELECT 1 FROM responses WHERE survey = $1 LIMIT $2) AS n`
 	selectName   = `SELECT response_id FROM responses WHERE nid = $1`
@@ -80,26 +78,12 @@ func flagRows(rows db.Rows, err error) ([]flagRow, error) {
 	})
 }
 
-// nextSource is the first run that has flags in a survey after a name; "" when
-// there is none.
-func nextSource(ctx context.Context, q db.Querier, survey int64, after string) (string, error) {
-	var source string
-	err := q.QueryRow(ctx, selectSource, survey, after).Scan(&source)
-	return source, absent("find runs with flags", err)
-}
-
 // absent turns the error of a missing row into nil.
 func absent(doing string, err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
 	return db.Wrap(doing, err)
-}
-
-// flaggedBy lists responses that a run has flagged.
-func flaggedBy(ctx context.Context, q db.Querier, survey int64, source string, after int64) ([]int64, error) {
-	rows, err := q.Query(ctx, selectOf, survey, source, after, flagPage)
-	return db.Collect(rows, err, "list flags of a run", db.Column[int64])
 }
 
 // newestOf is the nid of the newest response of a survey; 0 when there is none.

@@ -2,8 +2,11 @@ package response
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/survey"
@@ -29,7 +32,18 @@ type flaggedData struct {
 // keeps its revision. It returns the change of the survey's counters: pass that
 // to Count of the survey, once in a transaction and last. Flag several
 // responses of one transaction in the order of their nid.
-func (s *Service) FlagTx(ctx context.Context, tx *db.Tx, o *survey.Open, f Finding) ([]survey.Delta, error) {
+func (s *Service) FlagTx(ctx context.Context, tx *db.Tx, o *survey.Open, found ...Finding) (deltas []survey.Delta, _ error) {
+	for _, f := range found {
+		more, err := flagOne(ctx, s, tx, o, f)
+		if err != nil {
+			return nil, err
+		}
+		deltas = append(deltas, more...)
+	}
+	return deltas, nil
+}
+
+func flagOne(ctx context.Context, s *Service, tx *db.Tx, o *survey.Open, f Finding) ([]survey.Delta, error) {
 	old, err := s.lockFlagged(ctx, tx, o, f.Response)
 	if err != nil || old == nil {
 		return nil, err
@@ -69,6 +83,67 @@ func (s *Service) FlagTx(ctx context.Context, tx *db.Tx, o *survey.Open, f Findi
 		return nil, nil
 	}
 	return []survey.Delta{old.Delta(-1), next.Delta(1)}, nil
+}
+
+const (
+	selectSource    = `SELECT source FROM response_flags WHERE survey = $1 AND source > $2 AND source <> 'submit' ORDER BY source LIMIT 1`
+	selectFlaggedBy = `SELECT response FROM response_flags WHERE survey = $1 AND source = $2 AND source <> 'submit' AND response > $3 ORDER BY response LIMIT $4`
+
+	unflagChunk = 25 // responses whose flags one transaction removes
+)
+
+// Stale are the flags of earlier runs.
+type Stale struct {
+	Sources string                              // how the names of all such runs begin
+	Run     string                              // the run whose flags stay
+	Hold    func(context.Context, *db.Tx) error // comes first in each transaction; fails once the run may no longer store anything
+}
+
+// Unflag removes the flags of earlier runs.
+func Unflag(ctx context.Context, s *Service, o *survey.Open, of Stale) error {
+	for source := of.Sources; ; {
+		err := s.db.QueryRow(ctx, selectSource, o.NID, source).Scan(&source)
+		if errors.Is(err, sql.ErrNoRows) || err == nil && !strings.HasPrefix(source, of.Sources) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("find runs with flags: %w", err)
+		}
+		if source == of.Run {
+			continue
+		}
+		if err := unflag(ctx, s, o, source, of.Hold); err != nil {
+			return err
+		}
+	}
+}
+
+// unflag removes the flags of one run.
+func unflag(ctx context.Context, s *Service, o *survey.Open, source string, hold func(context.Context, *db.Tx) error) error {
+	for after := int64(0); ; {
+		rows, err := s.db.Query(ctx, selectFlaggedBy, o.NID, source, after, unflagChunk)
+		page, err := db.Collect(rows, err, "list flags of a run", db.Column[int64])
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		after = page[len(page)-1]
+		err = s.db.InTx(ctx, func(tx *db.Tx) error {
+			if err := hold(ctx, tx); err != nil {
+				return err
+			}
+			var found []Finding
+			for _, nid := range slices.Compact(page) {
+				found = append(found, Finding{Response: nid, Drop: []string{source}})
+			}
+			deltas, err := s.FlagTx(ctx, tx, o, found...)
+			if err != nil {
+				return err
+			}
+			return s.surveys.Count(ctx, tx, o, deltas...)
+		})
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // upsertFlags stores flags and adds them to held. It returns the rules of the
