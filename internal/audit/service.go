@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -66,12 +67,8 @@ type Service struct{ cfg Config }
 
 // New makes a Service over a migrated store.
 func New(cfg Config) *Service {
-	if cfg.Idem == nil {
-		cfg.Idem = once.Plain(cfg.DB)
-	}
-	if cfg.Now == nil {
-		cfg.Now = cfg.DB.Now
-	}
+	cfg.Idem = cmp.Or(cfg.Idem, once.Plain(cfg.DB))
+	cfg.Now = db.Clock(cfg.DB, cfg.Now)
 	return &Service{cfg}
 }
 

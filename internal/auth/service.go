@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -85,15 +86,11 @@ func New(cfg Config) *Service {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	if c.Record == nil {
 		c.Record = func(context.Context, *db.Tx, string, string, int64) error { return nil }
 	}
-	if c.Idem == nil {
-		c.Idem = once.Plain(c.DB)
-	}
+	c.Idem = cmp.Or(c.Idem, once.Plain(c.DB))
 	if c.Groups == nil {
 		c.Groups = func(context.Context, db.Querier, web.Caller) ([]string, error) { return nil, nil }
 	}
@@ -115,9 +112,7 @@ func (c Config) withDefaults() Config {
 	if c.CacheAge <= 0 {
 		c.CacheAge = time.Minute
 	}
-	if c.Now == nil {
-		c.Now = c.DB.Now
-	}
+	c.Now = db.Clock(c.DB, c.Now)
 	if c.NewID == nil {
 		c.NewID = db.NewID
 	}

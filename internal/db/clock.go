@@ -58,6 +58,15 @@ func (d *DB) Now() time.Time {
 	return d.clock.now()
 }
 
+// Clock returns now, or the clock of the database if that is nil: the default of
+// services.
+func Clock(d *DB, now func() time.Time) func() time.Time {
+	if now == nil {
+		return d.Now
+	}
+	return now
+}
+
 // Skew is how far the clock of this process is ahead of the database's, 0 on
 // SQLite.
 func (d *DB) Skew() time.Duration {

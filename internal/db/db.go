@@ -12,6 +12,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -146,9 +147,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	if c.Migrations == nil {
 		c.Migrations = embedded()
 	}

@@ -17,6 +17,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -124,12 +125,8 @@ type Service struct {
 
 // New makes a Service.
 func New(cfg Config) *Service {
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
-	if cfg.Now == nil {
-		cfg.Now = cfg.DB.Now
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
+	cfg.Now = db.Clock(cfg.DB, cfg.Now)
 	if cfg.Scale < 1 {
 		cfg.Scale = 1
 	}

@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -70,15 +71,9 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Idem == nil {
-		c.Idem = once.Plain(c.DB)
-	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if c.Now == nil {
-		c.Now = c.DB.Now
-	}
+	c.Idem = cmp.Or(c.Idem, once.Plain(c.DB))
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
+	c.Now = db.Clock(c.DB, c.Now)
 	if c.NewDID == nil {
 		c.NewDID = did.NewEntity
 	}

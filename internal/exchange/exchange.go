@@ -49,9 +49,7 @@ type Service struct {
 
 // New makes a Service over a migrated store.
 func New(cfg Config) *Service {
-	if cfg.Now == nil {
-		cfg.Now = cfg.DB.Now
-	}
+	cfg.Now = db.Clock(cfg.DB, cfg.Now)
 	return &Service{db: cfg.DB, jobs: cfg.Jobs, flights: cfg.Flights, now: cfg.Now}
 }
 

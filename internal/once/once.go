@@ -40,9 +40,7 @@ type Store struct {
 
 // New makes a Store.
 func New(cfg Config) *Store {
-	if cfg.Now == nil {
-		cfg.Now = cfg.DB.Now
-	}
+	cfg.Now = db.Clock(cfg.DB, cfg.Now)
 	return &Store{db: cfg.DB, box: cfg.Key.Box("idem"), seen: newSeen(cfg.DB), now: cfg.Now}
 }
 

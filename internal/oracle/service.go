@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"cmp"
 	"log/slog"
 	"math"
 	"time"
@@ -25,9 +26,7 @@ func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	if c.Tools == nil {
 		c.Tools = &tool.Registry{}
 	}

@@ -1,6 +1,7 @@
 package survey
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"time"
@@ -54,12 +55,8 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Idem == nil {
-		c.Idem = once.Plain(c.DB)
-	}
-	if c.Now == nil {
-		c.Now = c.DB.Now
-	}
+	c.Idem = cmp.Or(c.Idem, once.Plain(c.DB))
+	c.Now = db.Clock(c.DB, c.Now)
 	if c.Asks == nil {
 		c.Asks = func(string) []string { return nil }
 	}

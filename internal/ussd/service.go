@@ -1,6 +1,7 @@
 package ussd
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"log/slog"
 	"sync"
@@ -40,12 +41,8 @@ type Service struct {
 
 // New makes a Service.
 func New(c Config) *Service {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if c.Now == nil {
-		c.Now = c.DB.Now
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
+	c.Now = db.Clock(c.DB, c.Now)
 	if c.TTL <= 0 {
 		c.TTL = defaultTTL
 	}

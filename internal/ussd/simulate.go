@@ -1,6 +1,7 @@
 package ussd
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -75,9 +76,7 @@ type Simulator struct {
 
 // NewSimulator makes a Simulator.
 func NewSimulator(c SimulatorConfig) *Simulator {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	if c.Now == nil {
 		c.Now = time.Now
 	}

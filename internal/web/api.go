@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -113,9 +114,7 @@ func NewAPI(cfg APIConfig) *API {
 	if cfg.Errors == nil {
 		cfg.Errors = Problem
 	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	return &API{cfg: cfg}
 }
 

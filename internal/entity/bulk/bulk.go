@@ -14,6 +14,7 @@
 package bulk
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -72,12 +73,8 @@ type Service struct {
 
 // New makes a Service over a migrated store.
 func New(cfg Config) *Service {
-	if cfg.Idem == nil {
-		cfg.Idem = once.Plain(cfg.DB)
-	}
-	if cfg.Now == nil {
-		cfg.Now = cfg.DB.Now
-	}
+	cfg.Idem = cmp.Or(cfg.Idem, once.Plain(cfg.DB))
+	cfg.Now = db.Clock(cfg.DB, cfg.Now)
 	return &Service{batches: batches{cfg.DB, cfg.Entities, cfg.Idem, cfg.Now}, cfg: cfg, db: cfg.DB, glances: newGlances()}
 }
 

@@ -1,6 +1,7 @@
 package credential
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -37,9 +38,7 @@ type Service struct {
 
 // New makes a Service over a migrated store.
 func New(cfg Config) *Service {
-	if cfg.Idem == nil {
-		cfg.Idem = once.Plain(cfg.DB)
-	}
+	cfg.Idem = cmp.Or(cfg.Idem, once.Plain(cfg.DB))
 	return &Service{cfg: cfg, db: cfg.DB, is: cfg.Issuer, lists: lists{kept: map[string]keptList{}}}
 }
 

@@ -1,6 +1,7 @@
 package device
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"reflect"
@@ -42,12 +43,8 @@ type Service struct {
 
 // New makes a Service over a migrated store.
 func New(cfg Config) *Service {
-	if cfg.Now == nil {
-		cfg.Now = cfg.DB.Now
-	}
-	if cfg.Idem == nil {
-		cfg.Idem = once.Plain(cfg.DB)
-	}
+	cfg.Now = db.Clock(cfg.DB, cfg.Now)
+	cfg.Idem = cmp.Or(cfg.Idem, once.Plain(cfg.DB))
 	if cfg.ScanBudget <= 0 {
 		cfg.ScanBudget = scanBudget
 	}

@@ -1,6 +1,7 @@
 package erase
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -59,18 +60,14 @@ type Service struct {
 
 // New makes a Service over a migrated store.
 func New(cfg Config) *Service {
-	if cfg.Now == nil {
-		cfg.Now = cfg.DB.Now
-	}
+	cfg.Now = db.Clock(cfg.DB, cfg.Now)
 	if cfg.Certified == nil {
 		cfg.Certified = func(context.Context, *db.Tx, string, string) error { return nil }
 	}
 	if cfg.Names == nil {
 		cfg.Names = func(context.Context, string, string) ([]string, error) { return nil, nil }
 	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	return &Service{cfg: cfg, db: cfg.DB, settling: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 }
 

@@ -28,9 +28,7 @@ type Service struct {
 
 // New makes a Service over a migrated store.
 func New(cfg Config) *Service {
-	if cfg.Now == nil {
-		cfg.Now = cfg.DB.Now
-	}
+	cfg.Now = db.Clock(cfg.DB, cfg.Now)
 	if cfg.Mask == nil {
 		cfg.Mask = mask.New(cfg.Protocols, nil)
 	}

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -30,18 +31,12 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Idem == nil {
-		c.Idem = once.Plain(c.DB)
-	}
-	if c.Now == nil {
-		c.Now = c.DB.Now
-	}
+	c.Idem = cmp.Or(c.Idem, once.Plain(c.DB))
+	c.Now = db.Clock(c.DB, c.Now)
 	if c.NewDID == nil {
 		c.NewDID = did.NewEntity
 	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	if c.Taken == nil {
 		c.Taken = func(context.Context, db.Querier, string, string) (bool, error) { return false, nil }
 	}

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"fmt"
@@ -56,12 +57,8 @@ type Service struct {
 // New makes a Service over a migrated store. It fails when PublicURL is not a
 // URL.
 func New(cfg Config) (*Service, error) {
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
-	if cfg.Now == nil {
-		cfg.Now = cfg.DB.Now
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
+	cfg.Now = db.Clock(cfg.DB, cfg.Now)
 	if cfg.Keys == nil {
 		cfg.Keys = func(string) ed25519.PublicKey { return nil }
 	}

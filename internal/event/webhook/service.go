@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -66,18 +67,12 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if c.Now == nil {
-		c.Now = c.DB.Now
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
+	c.Now = db.Clock(c.DB, c.Now)
 	if c.Chance == nil {
 		c.Chance = rand.Float64
 	}
-	if c.Idem == nil {
-		c.Idem = once.Plain(c.DB)
-	}
+	c.Idem = cmp.Or(c.Idem, once.Plain(c.DB))
 	if c.Source == "" {
 		c.Source = "urn:hearth"
 	}

@@ -11,6 +11,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"log/slog"
@@ -100,9 +101,7 @@ type Agent struct {
 
 // New makes an agent.
 func New(c Config) *Agent {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	if c.NewID == nil {
 		c.NewID = newID
 	}

@@ -13,6 +13,7 @@
 package agui
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 
@@ -51,9 +52,7 @@ type Service struct{ cfg Config }
 // New makes a Service.
 func New(c Config) *Service {
 	c.MaxBody = max(c.MaxBody, MaxBody)
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	return &Service{c}
 }
 

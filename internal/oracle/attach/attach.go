@@ -10,6 +10,7 @@
 package attach
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,9 +89,7 @@ func New(c Config) *Reader {
 	if c.MaxTime <= 0 {
 		c.MaxTime = MaxTime
 	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	return &Reader{cfg: c, documents: make(chan struct{}, documentsOnce)}
 }
 

@@ -78,9 +78,7 @@ var (
 
 // New makes the plugin.
 func New(c Config) *Plugin {
-	if c.Now == nil {
-		c.Now = c.DB.Now
-	}
+	c.Now = db.Clock(c.DB, c.Now)
 	return &Plugin{cfg: c, log: slog.New(slog.DiscardHandler), seen: cache.New[string](cache.Config[*account]{
 		Topic: "", Lease: nil, // what others change is found when it is compared
 		Limit: maxSeen, Weigh: func(*account) int { return 1 },

@@ -11,6 +11,7 @@
 package extend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,9 +79,7 @@ type member struct {
 // New checks plugins and orders them. The error names everything that does not
 // fit. It starts no plugin.
 func New(c Config) (*Set, error) {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	s := &Set{cfg: c}
 	bad := s.meet()
 	var given map[string]map[string]string

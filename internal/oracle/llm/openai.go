@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,9 +74,7 @@ func New(c Config) (Model, *Catalogue, error) {
 // NewClient makes a client.
 func NewClient(c Config) *Client {
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	if c.Retries == 0 {
 		c.Retries = 3
 	}

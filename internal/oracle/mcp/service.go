@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -81,12 +82,8 @@ type Service struct {
 
 // New makes a Service whose connections end with ctx, or with Close.
 func New(ctx context.Context, c Config) *Service {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if c.Now == nil {
-		c.Now = c.DB.Now
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
+	c.Now = db.Clock(c.DB, c.Now)
 	ctx, end := context.WithCancel(ctx)
 	return &Service{cfg: c, box: c.Key.Box("mcp server headers"), life: func() context.Context { return ctx }, end: end, links: map[string]*link{}}
 }

@@ -14,6 +14,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -103,12 +104,8 @@ func (c Config) withDefaults() Config {
 			*n = v
 		}
 	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if c.Now == nil {
-		c.Now = c.DB.Now
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
+	c.Now = db.Clock(c.DB, c.Now)
 	if c.Instance == "" {
 		c.Instance = randomHex(8)
 	}

@@ -91,9 +91,7 @@ var (
 
 // New makes the plugin.
 func New(from Source) *Plugin {
-	if from.Now == nil {
-		from.Now = from.DB.Now
-	}
+	from.Now = db.Clock(from.DB, from.Now)
 	return &Plugin{from: from, log: slog.New(slog.DiscardHandler), wake: make(chan struct{}, 1), turns: &turns{held: map[string]int{}, last: map[string]int64{}}}
 }
 

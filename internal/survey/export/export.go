@@ -14,6 +14,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -78,12 +79,8 @@ type sizes struct {
 
 // New makes a Service over a migrated store.
 func New(cfg Config) *Service {
-	if cfg.Idem == nil {
-		cfg.Idem = once.Plain(cfg.DB)
-	}
-	if cfg.Now == nil {
-		cfg.Now = cfg.DB.Now
-	}
+	cfg.Idem = cmp.Or(cfg.Idem, once.Plain(cfg.DB))
+	cfg.Now = db.Clock(cfg.DB, cfg.Now)
 	return &Service{cfg: cfg, db: cfg.DB, size: sizes{rows: 500, feed: feedRows, bytes: 1 << 20, chunk: 4 * file.PieceSize}}
 }
 

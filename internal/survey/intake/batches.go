@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -50,12 +51,8 @@ type Batches struct {
 
 // NewBatches makes Batches over a migrated store.
 func NewBatches(cfg BatchesConfig) *Batches {
-	if cfg.Idem == nil {
-		cfg.Idem = once.Plain(cfg.DB)
-	}
-	if cfg.Now == nil {
-		cfg.Now = cfg.DB.Now
-	}
+	cfg.Idem = cmp.Or(cfg.Idem, once.Plain(cfg.DB))
+	cfg.Now = db.Clock(cfg.DB, cfg.Now)
 	return &Batches{cfg: cfg, db: cfg.DB, now: cfg.Now}
 }
 

@@ -36,9 +36,7 @@ type Drafts struct {
 
 // NewDrafts makes Drafts over a migrated store.
 func NewDrafts(cfg DraftsConfig) *Drafts {
-	if cfg.Now == nil {
-		cfg.Now = cfg.DB.Now
-	}
+	cfg.Now = db.Clock(cfg.DB, cfg.Now)
 	return &Drafts{cfg: cfg, db: cfg.DB}
 }
 

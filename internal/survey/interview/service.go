@@ -42,9 +42,7 @@ type Service struct {
 
 // New makes a Service over a migrated store.
 func New(cfg Config) *Service {
-	if cfg.Now == nil {
-		cfg.Now = cfg.DB.Now
-	}
+	cfg.Now = db.Clock(cfg.DB, cfg.Now)
 	return &Service{cfg: cfg, ids: cfg.Key.Derive("interviews")}
 }
 

@@ -59,9 +59,7 @@ type Store struct {
 
 // New makes a Store over a migrated database.
 func New(cfg Config) *Store {
-	if cfg.Now == nil {
-		cfg.Now = cfg.DB.Now
-	}
+	cfg.Now = db.Clock(cfg.DB, cfg.Now)
 	return &Store{db: cfg.DB, box: cfg.Key.Box("attachments"), now: cfg.Now, flights: &file.Flights{}}
 }
 

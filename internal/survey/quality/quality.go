@@ -12,6 +12,7 @@
 package quality
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -82,15 +83,9 @@ type Service struct {
 
 // New makes a Service over a migrated store.
 func New(cfg Config) *Service {
-	if cfg.Idem == nil {
-		cfg.Idem = once.Plain(cfg.DB)
-	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
-	if cfg.Now == nil {
-		cfg.Now = cfg.DB.Now
-	}
+	cfg.Idem = cmp.Or(cfg.Idem, once.Plain(cfg.DB))
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
+	cfg.Now = db.Clock(cfg.DB, cfg.Now)
 	s := &Service{cfg: cfg, db: cfg.DB}
 	cfg.Jobs.Share(RunKind, s.mayRead)
 	return s

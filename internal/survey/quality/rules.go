@@ -134,9 +134,7 @@ const Topic = "rules"
 
 // NewRulebook makes a Rulebook.
 func NewRulebook(cfg RulebookConfig) *Rulebook {
-	if cfg.Now == nil {
-		cfg.Now = cfg.DB.Now
-	}
+	cfg.Now = db.Clock(cfg.DB, cfg.Now)
 	return &Rulebook{cfg: cfg, known: cache.New[int64](cache.Config[*ruling]{Topic: Topic, Lease: cfg.Lease, Limit: maxKnown, Weigh: func(*ruling) int { return 1 }})}
 }
 

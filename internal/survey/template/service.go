@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -30,12 +31,8 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Idem == nil {
-		c.Idem = once.Plain(c.DB)
-	}
-	if c.Now == nil {
-		c.Now = c.DB.Now
-	}
+	c.Idem = cmp.Or(c.Idem, once.Plain(c.DB))
+	c.Now = db.Clock(c.DB, c.Now)
 	if c.Since == nil {
 		c.Since = func(context.Context, db.Querier, string) (time.Time, error) { return time.Time{}, nil }
 	}

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -42,12 +43,8 @@ type Service struct {
 
 // New makes a Service over a migrated store.
 func New(cfg Config) *Service {
-	if cfg.Idem == nil {
-		cfg.Idem = once.Plain(cfg.DB)
-	}
-	if cfg.Now == nil {
-		cfg.Now = cfg.DB.Now
-	}
+	cfg.Idem = cmp.Or(cfg.Idem, once.Plain(cfg.DB))
+	cfg.Now = db.Clock(cfg.DB, cfg.Now)
 	return &Service{cfg: cfg, db: cfg.DB}
 }
 

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -57,12 +58,8 @@ type Service struct {
 // New makes a Service over a migrated store. Call Prove before it is used. An
 // error names the setting that is wrong, never its value.
 func New(cfg Config) (*Service, error) {
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
-	if cfg.Now == nil {
-		cfg.Now = cfg.DB.Now
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
+	cfg.Now = db.Clock(cfg.DB, cfg.Now)
 	p, err := newPINs(cfg)
 	if err != nil {
 		return nil, err

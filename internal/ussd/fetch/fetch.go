@@ -81,9 +81,7 @@ type Config struct {
 
 // Actions are the actions that packs can use for data from elsewhere.
 func Actions(c Config) map[string]machine.Action {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	f := &fetcher{Config: c, slots: make(chan struct{}, cmp.Or(c.AtOnce, 64)), asking: make(chan struct{}, cmp.Or(c.AtOnce, 64)), asks: newAsks(c)}
 	all := f.twinActions()
 	maps.Copy(all, f.oracleActions())

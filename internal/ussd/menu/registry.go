@@ -1,6 +1,7 @@
 package menu
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -101,9 +102,7 @@ func NewRegistry(c RegistryConfig) (*Registry, error) {
 	if c.Source == "" {
 		c.Source = Shipped()[0]
 	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	r := &Registry{c: c}
 	if !r.builtIn() {
 		r.seen, _ = r.stat()

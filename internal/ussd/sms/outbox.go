@@ -1,6 +1,7 @@
 package sms
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -50,12 +51,8 @@ type Outbox struct {
 
 // New makes an Outbox over a migrated store.
 func New(cfg Config) *Outbox {
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
-	if cfg.Now == nil {
-		cfg.Now = cfg.DB.Now
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
+	cfg.Now = db.Clock(cfg.DB, cfg.Now)
 	return &Outbox{cfg: cfg, box: cfg.Key.Box(purposeSeal), number: cfg.Key.Derive(purposeNumber)}
 }
 
