@@ -24,13 +24,8 @@ type Change struct {
 // question. A value that is not an object has no answers.
 func Compare(old, new jsontext.Value) []Change {
 	a, b := flat(old), flat(new)
-	all := map[string]bool{}
-	for p := range a {
-		all[p] = true
-	}
-	for p := range b {
-		all[p] = true
-	}
+	all := maps.Clone(a)
+	maps.Copy(all, b)
 	var changes []Change
 	for _, p := range slices.Sorted(maps.Keys(all)) {
 		if !bytes.Equal(a[p], b[p]) {

@@ -1,12 +1,9 @@
 package form
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/check"
 )
@@ -28,40 +25,74 @@ func Diff(old, new *Template) Difference {
 	d.changed("/defaultLanguage", old.Language() != new.Language(), false, "The default language changed.")
 	d.changed("/languages", !sameSet(old.Languages, new.Languages), false, "The languages changed.")
 	d.changed("/reviewIntervalDays", old.ReviewIntervalDays != new.ReviewIntervalDays, false, "The review interval changed.")
-	d.changed("/metadata", !sameJSON(old.Metadata.Value, new.Metadata.Value), false, "The metadata changed.")
+	d.changed("/metadata", !check.SameJSON(old.Metadata.Value, new.Metadata.Value), false, "The metadata changed.")
 	a, b := old.Validations, new.Validations
 	d.changed("/validations/completionThreshold", a.CompletionThreshold != b.CompletionThreshold, b.CompletionThreshold > a.CompletionThreshold,
 		fmt.Sprintf("The completion threshold went from %v to %v.", a.CompletionThreshold, b.CompletionThreshold))
 	d.changed("/validations/consentOptional", a.ConsentOptional != b.ConsentOptional, a.ConsentOptional,
 		"The rule that a response may be complete without an answer to the consent question changed.")
 	d.set("/validations/requiredSections", a.RequiredSections, b.RequiredSections, setRule{added: true})
-	d.changed("/entity", !sameEntity(old.Entity, new.Entity), false, "The way answers create or change twins changed.")
+	d.changed("/entity", !alike(old.Entity, new.Entity), false, "The way answers create or change twins changed.")
 	d.files(old.Files, new.Files)
 	d.sections(old.Sections, new.Sections)
 	return d.result()
 }
 
-func sameEntity(a, b *Entity) bool {
-	return a == nil && b == nil || a != nil && b != nil && *a == *b
-}
-
 // files compares the contents of files by their names.
 func (d *differ) files(a, b []DataFile) {
-	name := func(f *DataFile) string { return f.Name }
-	olds, news := ids(a, name), ids(b, name)
+	compare(d, "/files", a, b, comparison[DataFile]{
+		what: "file", id: func(f *DataFile) string { return f.Name },
+		both: func(at string, was, f *DataFile) {
+			d.changed(at, was.SHA256 != f.SHA256, true, "The content of the file changed: choices may be missing, and look-ups may give other values.")
+		},
+	})
+}
+
+// comparison is how lists of things are compared by their ids.
+type comparison[T any] struct {
+	what    string // a thing is
+	id      func(*T) string
+	ordered bool          // where one stands is told of
+	gone    func(*T) bool // reports whether the change breaks when one is removed, nil: never
+	fresh   func(*T) bool // or added
+	both    func(at string, was, is *T)
+}
+
+func compare[T any](d *differ, pointer string, a, b []T, c comparison[T]) {
+	olds, news := map[string]*T{}, map[string]*T{}
 	for i := range a {
-		if news[a[i].Name] == nil {
-			d.note(TemplateChange{Pointer: "/files/" + check.Escape(a[i].Name), Kind: "removed", Breaking: false, Detail: "The file was removed."})
-		}
+		olds[c.id(&a[i])] = &a[i]
 	}
 	for i := range b {
-		here, was := "/files/"+check.Escape(b[i].Name), olds[b[i].Name]
-		if was == nil {
-			d.note(TemplateChange{Pointer: here, Kind: "added", Detail: "The file was added."})
+		news[c.id(&b[i])] = &b[i]
+	}
+	var before, after []string // those of both, in order
+	for i := range a {
+		id := c.id(&a[i])
+		if news[id] != nil {
+			before = append(before, id)
 			continue
 		}
-		d.changed(here, was.SHA256 != b[i].SHA256, true, "The content of the file changed: choices may be missing, and look-ups may give other values.")
+		d.note(TemplateChange{Pointer: pointer + "/" + check.Escape(id), Kind: "removed", Breaking: c.gone != nil && c.gone(&a[i]), Detail: "The " + c.what + " was removed."})
 	}
+	for i := range b {
+		id := c.id(&b[i])
+		at := pointer + "/" + check.Escape(id)
+		if was := olds[id]; was != nil {
+			after = append(after, id)
+			c.both(at, was, &b[i])
+			continue
+		}
+		d.note(TemplateChange{Pointer: at, Kind: "added", Breaking: c.fresh != nil && c.fresh(&b[i]), Detail: "The " + c.what + " was added."})
+	}
+	if c.ordered && !slices.Equal(before, after) {
+		d.note(TemplateChange{Pointer: pointer, Kind: "moved", Detail: "The order changed."})
+	}
+}
+
+// alike reports whether two values that need not be there are the same.
+func alike[T comparable](a, b *T) bool {
+	return a == b || a != nil && b != nil && *a == *b
 }
 
 // differ gathers changes.
@@ -120,35 +151,18 @@ func sameSet(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-func sameJSON(a, b jsontext.Value) bool {
-	a, b = a.Clone(), b.Clone()
-	if len(a) == 0 || len(b) == 0 {
-		return len(a) == len(b)
-	}
-	return a.Canonicalize() == nil && b.Canonicalize() == nil && bytes.Equal(a, b)
-}
-
 func (d *differ) sections(a, b []Section) {
-	olds, news := ids(a, func(s *Section) string { return s.ID }), ids(b, func(s *Section) string { return s.ID })
-	for i := range a {
-		if news[a[i].ID] == nil {
-			d.note(TemplateChange{Pointer: "/sections/" + a[i].ID, Kind: "removed", Breaking: true, Detail: "The section was removed."})
-		}
-	}
-	for i := range b {
-		s, at := &b[i], "/sections/"+b[i].ID
-		was := olds[s.ID]
-		if was == nil {
-			d.note(TemplateChange{Pointer: at, Kind: "added", Breaking: demands(s.Questions), Detail: "The section was added."})
-			continue
-		}
-		d.changed(at+"/title", !maps.Equal(was.Title, s.Title), false, "The title changed.")
-		d.changed(at+"/hint", !maps.Equal(was.Hint, s.Hint), false, "The hint changed.")
-		d.changed(at+"/flag", was.Flag != s.Flag, true, "The flag that selects the section changed.")
-		d.relevant(at, was.Relevant, s.Relevant, demands(s.Questions))
-		d.questions(at+"/questions", was.Questions, s.Questions)
-	}
-	d.moved("/sections", sequence(a, news), sequence(b, olds))
+	compare(d, "/sections", a, b, comparison[Section]{
+		what: "section", id: func(s *Section) string { return s.ID }, ordered: true,
+		gone: func(*Section) bool { return true }, fresh: func(s *Section) bool { return demands(s.Questions) },
+		both: func(at string, was, s *Section) {
+			d.changed(at+"/title", !maps.Equal(was.Title, s.Title), false, "The title changed.")
+			d.changed(at+"/hint", !maps.Equal(was.Hint, s.Hint), false, "The hint changed.")
+			d.changed(at+"/flag", was.Flag != s.Flag, true, "The flag that selects the section changed.")
+			d.relevant(at, was.Relevant, s.Relevant, demands(s.Questions))
+			d.questions(at+"/questions", was.Questions, s.Questions)
+		},
+	})
 }
 
 // relevant compares skip logic. Always asking what was asked sometimes breaks
@@ -162,42 +176,4 @@ func demands(questions []Question) bool {
 	return slices.ContainsFunc(questions, func(q Question) bool {
 		return !q.Required.IsZero() || q.MinRepeats > 0 || demands(q.Questions) && !KindOf(q.Type).Repeated
 	})
-}
-
-// ids finds things by their id.
-func ids[T any](all []T, id func(*T) string) map[string]*T {
-	out := make(map[string]*T, len(all))
-	for i := range all {
-		out[id(&all[i])] = &all[i]
-	}
-	return out
-}
-
-// identified is what has an id.
-type identified interface{ Section | Question | Option }
-
-// sequence lists the ids of all that also stand in other, in order.
-func sequence[T identified](all []T, other map[string]*T) []string {
-	var out []string
-	for i := range all {
-		id := ""
-		switch x := any(&all[i]).(type) {
-		case *Section:
-			id = x.ID
-		case *Question:
-			id = x.ID
-		case *Option:
-			id = x.Value
-		}
-		if other[id] != nil {
-			out = append(out, id)
-		}
-	}
-	return out
-}
-
-func (d *differ) moved(pointer string, a, b []string) {
-	if !slices.Equal(a, b) {
-		d.note(TemplateChange{Pointer: pointer, Kind: "moved", Detail: "The order changed."})
-	}
 }

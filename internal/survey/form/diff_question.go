@@ -1,6 +1,7 @@
 package form
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,22 +10,10 @@ import (
 )
 
 func (d *differ) questions(at string, a, b []Question) {
-	olds, news := ids(a, func(q *Question) string { return q.ID }), ids(b, func(q *Question) string { return q.ID })
-	for i := range a {
-		if news[a[i].ID] == nil {
-			d.note(TemplateChange{Pointer: at + "/" + a[i].ID, Kind: "removed", Breaking: !KindOf(a[i].Type).Shown, Detail: "The question was removed."})
-		}
-	}
-	for i := range b {
-		q, here := &b[i], at+"/"+b[i].ID
-		was := olds[q.ID]
-		if was == nil {
-			d.note(TemplateChange{Pointer: here, Kind: "added", Breaking: demands(b[i : i+1]), Detail: "The question was added."})
-			continue
-		}
-		d.question(here, was, q)
-	}
-	d.moved(at, sequence(a, news), sequence(b, olds))
+	compare(d, at, a, b, comparison[Question]{
+		what: "question", id: func(q *Question) string { return q.ID }, ordered: true, both: d.question,
+		gone: func(q *Question) bool { return !KindOf(q.Type).Shown }, fresh: func(q *Question) bool { return demands([]Question{*q}) },
+	})
 }
 
 func (d *differ) question(at string, a, b *Question) {
@@ -40,16 +29,16 @@ func (d *differ) question(at string, a, b *Question) {
 	d.relevant(at, a.Relevant, b.Relevant, demands([]Question{*b}))
 	d.changed(at+"/constraint", a.Constraint != b.Constraint, b.Constraint != "", "The constraint changed.")
 	d.changed(at+"/choiceFilter", a.ChoiceFilter != b.ChoiceFilter, b.ChoiceFilter != "", "The rule for the options that are offered changed.")
-	d.changed(at+"/optionsFrom", !sameSource(a.OptionsFrom, b.OptionsFrom), true, "The file of the options changed.")
+	d.changed(at+"/optionsFrom", !alike(a.OptionsFrom, b.OptionsFrom), true, "The file of the options changed.")
 	d.changed(at+"/calculate", a.Calculate != b.Calculate, true, "The calculation changed.")
 	d.changed(at+"/once", a.Once != b.Once, true, "The rule whether a correction keeps the value changed.")
 	d.changed(at+"/unit", a.Unit != b.Unit, true, fmt.Sprintf("The unit went from %q to %q.", a.Unit, b.Unit))
 	d.set(at+"/units", a.Units, b.Units, setRule{removed: true})
 	d.changed(at+"/pii", a.PII.Private() != b.PII.Private(), true, "The mark of personal answers changed: exports without personal data differ.")
-	d.changed(at+"/pii", a.PII.Private() == b.PII.Private() && plainMark(a.PII) != plainMark(b.PII), false, "The kind of personal data changed.")
+	d.changed(at+"/pii", a.PII.Private() == b.PII.Private() && cmp.Or(a.PII, PIINone) != cmp.Or(b.PII, PIINone), false, "The kind of personal data changed.")
 	d.set(at+"/indicators", a.Indicators, b.Indicators, setRule{})
 	d.changed(at+"/backCheckClass", a.BackCheckClass != b.BackCheckClass, false, "The class of the back-check changed.")
-	d.changed(at+"/default", !sameJSON(a.Default.Value, b.Default.Value), false, "The default changed.")
+	d.changed(at+"/default", !check.SameJSON(a.Default.Value, b.Default.Value), false, "The default changed.")
 	d.changed(at+"/readOnly", a.ReadOnly != b.ReadOnly, false, "The read-only mark changed.")
 	d.changed(at+"/list", a.List != b.List, false, "The entity list it is answered from changed.")
 	d.changed(at+"/saveTo", a.SaveTo != b.SaveTo, false, "The property that the answer becomes changed.")
@@ -59,14 +48,6 @@ func (d *differ) question(at string, a, b *Question) {
 	d.validation(at+"/validation", a.Validation, b.Validation)
 	d.repeats(at, a, b)
 	d.questions(at+"/questions", a.Questions, b.Questions)
-}
-
-// plainMark is the mark with none for no mark.
-func plainMark(p PII) PII {
-	if p == "" {
-		return PIINone
-	}
-	return p
 }
 
 // allowed compares what may be given besides an answer.
@@ -89,42 +70,22 @@ func (d *differ) repeats(at string, a, b *Question) {
 
 // options compares options or rows. needed says that an answer has all.
 func (d *differ) options(at string, a, b []Option, needed bool) {
-	value := func(o *Option) string { return o.Value }
-	olds, news := ids(a, value), ids(b, value)
-	for i := range a {
-		if news[a[i].Value] == nil {
-			d.note(TemplateChange{Pointer: at + "/" + check.Escape(a[i].Value), Kind: "removed", Breaking: true, Detail: "The value was removed."})
-		}
-	}
-	for i := range b {
-		o, here := &b[i], at+"/"+check.Escape(b[i].Value)
-		was := olds[o.Value]
-		if was == nil {
-			d.note(TemplateChange{Pointer: here, Kind: "added", Breaking: needed, Detail: "The value was added."})
-			continue
-		}
-		d.changed(here+"/label", !maps.Equal(was.Label, o.Label), false, "The label changed.")
-		d.changed(here+"/exclusive", was.Exclusive != o.Exclusive, o.Exclusive, "The rule for choosing it only alone changed.")
-		d.changed(here+"/data", !slices.EqualFunc(was.Data, o.Data, maps.Equal), true, "The condition for offering it changed.")
-		d.changed(here+"/score", unlike(was.Score, o.Score), true, "The score changed.")
-	}
-	d.moved(at, sequence(a, news), sequence(b, olds))
-}
-
-// sameSource reports whether options come from the same place.
-func sameSource(a, b *OptionsFrom) bool {
-	return a == b || a != nil && b != nil && *a == *b
-}
-
-// unlike reports whether two optional numbers differ.
-func unlike(a, b *float64) bool {
-	return (a == nil) != (b == nil) || a != nil && *a != *b
+	compare(d, at, a, b, comparison[Option]{
+		what: "value", id: func(o *Option) string { return o.Value }, ordered: true,
+		gone: func(*Option) bool { return true }, fresh: func(*Option) bool { return needed },
+		both: func(at string, was, o *Option) {
+			d.changed(at+"/label", !maps.Equal(was.Label, o.Label), false, "The label changed.")
+			d.changed(at+"/exclusive", was.Exclusive != o.Exclusive, o.Exclusive, "The rule for choosing it only alone changed.")
+			d.changed(at+"/data", !slices.EqualFunc(was.Data, o.Data, maps.Equal), true, "The condition for offering it changed.")
+			d.changed(at+"/score", !alike(was.Score, o.Score), true, "The score changed.")
+		},
+	})
 }
 
 func (d *differ) validation(at string, a, b Validation) {
-	d.changed(at+"/min", unlike(a.Min, b.Min), b.Min != nil && (a.Min == nil || *b.Min > *a.Min), "The lower bound changed.")
-	d.changed(at+"/max", unlike(a.Max, b.Max), b.Max != nil && (a.Max == nil || *b.Max < *a.Max), "The upper bound changed.")
-	d.changed(at+"/step", unlike(a.Step, b.Step), b.Step != nil, "The step changed.")
+	d.changed(at+"/min", !alike(a.Min, b.Min), b.Min != nil && (a.Min == nil || *b.Min > *a.Min), "The lower bound changed.")
+	d.changed(at+"/max", !alike(a.Max, b.Max), b.Max != nil && (a.Max == nil || *b.Max < *a.Max), "The upper bound changed.")
+	d.changed(at+"/step", !alike(a.Step, b.Step), b.Step != nil, "The step changed.")
 	d.changed(at+"/regex", a.Regex != b.Regex, b.Regex != "", "The pattern of the text changed.")
 	d.limit(at+"/maxLength", a.MaxLength, b.MaxLength)
 	d.changed(at+"/minSelections", a.MinSelections != b.MinSelections, b.MinSelections > a.MinSelections, "The least number of choices changed.")

@@ -1,6 +1,7 @@
 package form
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -210,19 +211,12 @@ func (c *compiler) bounds(at string, q *Question, k *Kind) {
 	}
 	low, high := v.Min, v.Max
 	if k.high > 0 {
-		low, high = first(low, &k.low), first(high, &k.high)
+		low, high = cmp.Or(low, &k.low), cmp.Or(high, &k.high)
 	}
 	if low != nil && high != nil && *low > *high {
 		c.problem(at+"/max", "out_of_range", "The value must not be below min.")
 	}
 	c.lengths(at, q, k)
-}
-
-func first(a, b *float64) *float64 {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 func (c *compiler) lengths(at string, q *Question, k *Kind) {

@@ -1,6 +1,9 @@
 package form
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Reach is what an interviewer can accept as an answer.
 type Reach uint8
@@ -34,7 +37,7 @@ func (r Reach) Takes(q *Question) bool {
 func Bounds(q *Question) (low, high *float64) {
 	low, high = q.Validation.Min, q.Validation.Max
 	if k := KindOf(q.Type); k.high > 0 {
-		low, high = first(low, &k.low), first(high, &k.high)
+		low, high = cmp.Or(low, &k.low), cmp.Or(high, &k.high)
 	}
 	return low, high
 }
