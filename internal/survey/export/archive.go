@@ -26,10 +26,12 @@ var endings = map[string]string{
 	"video/mp4": ".mp4", "application/pdf": ".pdf", "text/plain": ".txt",
 }
 
-// part is a file of an archive.
+// part is a file of an archive: what a writer makes of the responses, or a text that
+// has nothing to do with them.
 type part struct {
 	name string
 	w    Writer
+	text []byte
 }
 
 // archive writes several files into one: it asks for all responses once for each
@@ -50,7 +52,9 @@ type archive struct {
 // Rows returns the rows of all parts.
 func (a *archive) Rows() (n int64) {
 	for _, p := range a.parts {
-		n += p.w.Rows()
+		if p.w != nil {
+			n += p.w.Rows()
+		}
 	}
 	return n
 }
@@ -72,7 +76,11 @@ func (a *archive) begin() (err error) {
 	if a.entry, err = a.zip.CreateHeader(&h); err != nil {
 		return fmt.Errorf("write archive: %w", err)
 	}
-	return a.put(a.parts[a.at].w.Begin)
+	if p := a.parts[a.at]; p.w != nil {
+		return a.put(p.w.Begin)
+	}
+	_, err = a.entry.Write(a.parts[a.at].text)
+	return err
 }
 
 // put runs the writer of a part, and packs what it wrote.
@@ -107,8 +115,7 @@ func (a *archive) End(b []byte) ([]byte, bool, error) {
 		return a.out.b, again, err
 	}
 	for a.at++; a.at < len(a.parts); a.at++ {
-		_, still := a.parts[a.at].w.(*fixed)
-		if err := a.begin(); err != nil || !still {
+		if err := a.begin(); err != nil || a.parts[a.at].w != nil {
 			return a.out.b, true, err
 		}
 	}

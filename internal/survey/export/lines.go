@@ -60,12 +60,10 @@ const linkContext = `{"@version":1.1,"@vocab":"urn:hearth:vocab:","xsd":"http://
 type lineWriter struct {
 	l      *Layout
 	heads  []int
-	rows   int64
 	linked bool
 	about  About
+	rows
 }
-
-func (w *lineWriter) Rows() int64 { return w.rows }
 
 func surveyIRI(id string) string   { return "urn:hearth:survey:" + url.PathEscape(id) }
 func responseIRI(id string) string { return "urn:hearth:response:" + url.PathEscape(id) }

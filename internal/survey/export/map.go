@@ -6,8 +6,8 @@ package export
 type mapWriter struct {
 	l      *Layout
 	places []position
-	rows   int64
 	before int64 // features that are in the file already
+	rows
 }
 
 // position are the columns of a latitude and a longitude.
@@ -27,8 +27,6 @@ func newMapWriter(l *Layout, about About) *mapWriter {
 	return w
 }
 
-func (w *mapWriter) Rows() int64 { return w.rows }
-
 // Begin opens the collection.
 func (w *mapWriter) Begin(b []byte) ([]byte, error) {
 	return append(b, `{"type":"FeatureCollection","features":[`...), nil
@@ -39,7 +37,7 @@ func (w *mapWriter) Add(b []byte, r *Response) ([]byte, error) {
 	if err := w.l.fill(r); err != nil {
 		return b, err
 	}
-	if w.before+w.rows > 0 {
+	if w.before+w.Rows() > 0 {
 		b = append(b, ',')
 	}
 	w.rows++

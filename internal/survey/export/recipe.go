@@ -274,7 +274,7 @@ func (c *recipe) parts(f Format, asOf time.Time) ([]part, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write design: %w", err)
 	}
-	out := []part{{designFile, &fixed{text: append(text, '\n')}}}
+	out := []part{{name: designFile, text: append(text, '\n')}}
 	if c.l.cfg.weights == nil {
 		return out, nil
 	}
@@ -287,20 +287,5 @@ func (c *recipe) parts(f Format, asOf time.Time) ([]part, error) {
 	if f == Stata {
 		name, lines = stataFile, d.Stata
 	}
-	return append(out, part{sampleFile, &fixed{text: table}}, part{name, &fixed{text: []byte(strings.Join(lines, "\n") + "\n")}}), err
+	return append(out, part{name: sampleFile, text: table}, part{name: name, text: []byte(strings.Join(lines, "\n") + "\n")}), err
 }
-
-// fixed is a part of an archive that no response adds to.
-type fixed struct{ text []byte }
-
-// Begin writes all of it.
-func (w *fixed) Begin(b []byte) ([]byte, error) { return append(b, w.text...), nil }
-
-// Add writes nothing.
-func (w *fixed) Add(b []byte, _ *Response) ([]byte, error) { return b, nil }
-
-// End writes nothing.
-func (w *fixed) End(b []byte) ([]byte, bool, error) { return b, false, nil }
-
-// Rows returns 0: the file has no responses.
-func (w *fixed) Rows() int64 { return 0 }

@@ -147,12 +147,10 @@ func (p *scanner) elements() (n int64) {
 
 // tableWriter writes the table of a repeat as CSV.
 type tableWriter struct {
-	l    *Layout
-	t    *Table
-	rows int64
+	l *Layout
+	t *Table
+	rows
 }
-
-func (w *tableWriter) Rows() int64 { return w.rows }
 
 // Begin writes the heads of the columns.
 func (w *tableWriter) Begin(b []byte) ([]byte, error) { return appendHeads(b, w.t.names()), nil }
@@ -166,9 +164,6 @@ func (w *tableWriter) Add(b []byte, r *Response) ([]byte, error) {
 	})
 	return b, err
 }
-
-// End writes nothing.
-func (w *tableWriter) End(b []byte) ([]byte, bool, error) { return b, false, nil }
 
 func appendHeads(b []byte, names []string) []byte {
 	for i, name := range names {

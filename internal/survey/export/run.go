@@ -184,7 +184,7 @@ func (w *writer) pack(l *Layout) error {
 	}
 	all, ok := w.out.(*archive)
 	if !ok {
-		all = &archive{parts: []part{{"responses." + string(w.d.Format), w.out}}}
+		all = &archive{parts: []part{{name: "responses." + string(w.d.Format), w: w.out}}}
 		w.out = all
 	}
 	if w.d.Media {

@@ -20,10 +20,10 @@ type stataWriter struct {
 	about About
 	vars  []stataVar
 	step  stataStep
-	rows  int64 // measured
-	added int64 // written
-	at    int64 // row of the long texts
-	long  int64 // bytes of them that are still to come
+	found int64 // responses that were measured
+	rows
+	at   int64 // row of the long texts
+	long int64 // bytes of them that are still to come
 }
 
 type stataStep uint8
@@ -188,11 +188,6 @@ func stataValues(c *Column, lang, fallback string) []stataValue {
 	return out
 }
 
-func (w *stataWriter) Rows() int64 { return w.added }
-
-// Begin writes nothing: the file begins once its rows are measured.
-func (w *stataWriter) Begin(b []byte) ([]byte, error) { return b, nil }
-
 // Add measures or writes a response.
 func (w *stataWriter) Add(b []byte, r *Response) ([]byte, error) {
 	if err := w.l.fill(r); err != nil {
@@ -209,7 +204,7 @@ func (w *stataWriter) Add(b []byte, r *Response) ([]byte, error) {
 }
 
 func (w *stataWriter) measure() {
-	w.rows++
+	w.found++
 	for i := range w.vars {
 		v, c := &w.vars[i], &w.l.row[i]
 		if v.kind != stataText && !v.words {
@@ -231,9 +226,9 @@ func (w *stataWriter) End(b []byte) ([]byte, bool, error) {
 	case rowing:
 		b = append(b, "</data><strls>"...)
 		if w.step = texting; w.long > 0 {
-			return b, true, w.missing(w.rows - w.added)
+			return b, true, w.missing(w.found - w.Rows())
 		}
-		return w.end(b), false, w.missing(w.rows - w.added)
+		return w.end(b), false, w.missing(w.found - w.Rows())
 	}
 	return w.end(b), false, w.missing(w.long)
 }
@@ -248,7 +243,7 @@ func (w *stataWriter) missing(n int64) error {
 
 // row writes a row.
 func (w *stataWriter) row(b []byte) ([]byte, error) {
-	if w.added++; w.added > w.rows {
+	if w.rows++; w.Rows() > w.found {
 		return b, errChanged
 	}
 	for i := range w.vars {
@@ -270,7 +265,7 @@ func (w *stataWriter) row(b []byte) ([]byte, error) {
 		case text == "":
 			b = binary.LittleEndian.AppendUint64(b, 0)
 		default: // the number of the variable in two bytes, that of the row in six
-			b = binary.LittleEndian.AppendUint64(b, uint64(i+1)|uint64(w.added)<<16)
+			b = binary.LittleEndian.AppendUint64(b, uint64(i+1)|uint64(w.rows)<<16)
 		}
 	}
 	return b, nil

@@ -53,7 +53,7 @@ func (w *stataWriter) begin(b []byte) []byte {
 	for i := range w.vars {
 		width += w.vars[i].size()
 	}
-	add(uint64(len("<data></data>")) + uint64(width)*uint64(w.rows))
+	add(uint64(len("<data></data>")) + uint64(width)*uint64(w.found))
 	add(uint64(len("<strls></strls>")) + uint64(w.long))
 	add(uint64(len(w.valueLabels())))
 	add(uint64(len(stataEnd)))
@@ -76,7 +76,7 @@ func (w *stataWriter) end(b []byte) []byte {
 func (w *stataWriter) header() []byte {
 	b := append([]byte(nil), "<stata_dta><header><release>118</release><byteorder>LSF</byteorder><K>"...)
 	b = binary.LittleEndian.AppendUint16(b, uint16(len(w.vars))) // at most MaxColumns
-	b = binary.LittleEndian.AppendUint64(append(b, "</K><N>"...), uint64(w.rows))
+	b = binary.LittleEndian.AppendUint64(append(b, "</K><N>"...), uint64(w.found))
 	label := cut("Survey "+w.about.Survey, maxStataNote)
 	b = binary.LittleEndian.AppendUint16(append(b, "</N><label>"...), uint16(len(label)))
 	b = append(append(b, label...), "</label><timestamp>"...)

@@ -58,6 +58,19 @@ type Writer interface {
 	Rows() int64 // written by Add
 }
 
+// rows counts the rows that a writer has written. Writers embed it; those of files
+// without a beginning or an end of their own keep its Begin and End.
+type rows int64
+
+// Rows returns the count.
+func (n *rows) Rows() int64 { return int64(*n) }
+
+// Begin writes nothing.
+func (n *rows) Begin(b []byte) ([]byte, error) { return b, nil }
+
+// End writes nothing.
+func (n *rows) End(b []byte) ([]byte, bool, error) { return b, false, nil }
+
 // errChanged is the error of a Writer that has to start over.
 var errChanged = errors.New("the responses changed while they were exported")
 
@@ -70,9 +83,9 @@ func (l *Layout) Writer(f Format, about About) (Writer, error) {
 		if l.cfg.Repeats != Tables {
 			return main, nil
 		}
-		all := &archive{parts: []part{{"responses.csv", main}}}
+		all := &archive{parts: []part{{name: "responses.csv", w: main}}}
 		for _, t := range l.Tables() {
-			all.parts = append(all.parts, part{t.Name + ".csv", &tableWriter{l: l, t: t}})
+			all.parts = append(all.parts, part{name: t.Name + ".csv", w: &tableWriter{l: l, t: t}})
 		}
 		return all, nil
 	case NDJSON:
@@ -111,10 +124,8 @@ func (l *Layout) names() []string {
 type csvWriter struct {
 	l     *Layout
 	heads []int
-	rows  int64
+	rows
 }
-
-func (w *csvWriter) Rows() int64 { return w.rows }
 
 // Begin writes the heads of the columns.
 func (w *csvWriter) Begin(b []byte) ([]byte, error) {
@@ -141,9 +152,6 @@ func (w *csvWriter) Add(b []byte, r *Response) ([]byte, error) {
 	return b, err
 }
 
-// End writes nothing.
-func (w *csvWriter) End(b []byte) ([]byte, bool, error) { return b, false, nil }
-
 // bookWriter writes a workbook: the table, the codebook, then the description of
 // the export. Archives cannot be resumed in the middle.
 type bookWriter struct {
@@ -153,10 +161,10 @@ type bookWriter struct {
 	tables []*Table // of repeats, each a sheet
 	design *recipe  // for a survey whose sample is described
 	at     int      // the table that is written, counted from 1; 0: the responses
-	rows   int64
-	book   *sheet.BookWriter
-	out    sink
-	cells  []jsontext.Value
+	rows
+	book  *sheet.BookWriter
+	out   sink
+	cells []jsontext.Value
 }
 
 // sink hands on what the archive writes.
@@ -166,8 +174,6 @@ func (s *sink) Write(p []byte) (int, error) {
 	s.b = append(s.b, p...)
 	return len(p), nil
 }
-
-func (w *bookWriter) Rows() int64 { return w.rows }
 
 // Begin begins the table.
 func (w *bookWriter) Begin(b []byte) (_ []byte, err error) {
