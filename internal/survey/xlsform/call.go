@@ -113,12 +113,8 @@ var valueCalls = map[string]translation{
 	}},
 	"string-length": {0, 1, callLength},
 	"regex": {2, 2, func(_ *toCEL, a []part) (part, error) {
-		s, err := text(a[0])
-		if err != nil {
-			return part{}, err
-		}
 		re, err := fullMatch(a[1])
-		return part{text: s.in(pPrimary) + ".matches(" + re.text + ")", prec: pPrimary, kind: kBool}, err
+		return part{text: text(a[0]).in(pPrimary) + ".matches(" + re.text + ")", prec: pPrimary, kind: kBool}, err
 	}},
 	"if": {3, 3, callIf},
 	"coalesce": {2, 2, func(_ *toCEL, a []part) (part, error) {
@@ -150,7 +146,7 @@ var valueCalls = map[string]translation{
 	"sqrt":     {1, 1, callMath("sqrt")},
 	"min":      {1, manyArgs, callExtreme("math.least", "lowest")},
 	"max":      {1, manyArgs, callExtreme("math.greatest", "highest")},
-	"string":   {1, 1, func(_ *toCEL, a []part) (part, error) { return text(a[0]) }},
+	"string":   {1, 1, func(_ *toCEL, a []part) (part, error) { return text(a[0]), nil }},
 	"concat":   {1, manyArgs, callConcat},
 	"contains": {2, 2, callOnText("contains")},
 
@@ -197,10 +193,7 @@ func callSelected(c *toCEL, a []part) (part, error) {
 	if value.isLit {
 		value = c.choice(a[0], value)
 	} else if value.kind != kText {
-		var err error
-		if value, err = text(value); err != nil {
-			return part{}, err
-		}
+		value = text(value)
 	}
 	return call("selected", kBool, a[0].text, value.text), nil
 }
@@ -223,10 +216,9 @@ func callLength(c *toCEL, a []part) (part, error) {
 		}
 		a = []part{self}
 	}
-	s, err := text(a[0])
-	p := call("size", kNumber, s.text)
+	p := call("size", kNumber, text(a[0]).text)
 	p.whole = true
-	return p, err
+	return p, nil
 }
 
 func callIf(c *toCEL, a []part) (part, error) {
@@ -288,24 +280,16 @@ func callMath(name string) func(*toCEL, []part) (part, error) {
 
 func callOnText(name string) func(*toCEL, []part) (part, error) {
 	return func(_ *toCEL, a []part) (part, error) {
-		s, err := text(a[0])
-		if err != nil {
-			return part{}, err
-		}
-		arg, err := text(a[1])
-		return part{text: s.in(pPrimary) + "." + name + "(" + arg.text + ")", prec: pPrimary, kind: kBool}, err
+		return part{text: text(a[0]).in(pPrimary) + "." + name + "(" + text(a[1]).text + ")", prec: pPrimary, kind: kBool}, nil
 	}
 }
 
 func callConcat(_ *toCEL, a []part) (part, error) {
 	out := ""
 	for i, p := range a {
-		s, err := text(p)
+		s := text(p)
 		if p.nodes {
 			s = call("joined", kText, p.text, `""`)
-		}
-		if err != nil {
-			return part{}, err
 		}
 		if i > 0 {
 			out += " + "

@@ -29,7 +29,7 @@ var odkCalls = map[string]translation{
 	"decimal-time":     {1, 1, callFunction("dayFraction", kNumber)},
 	"format-date":      {2, 2, callFunction("formatDate", kText)},
 	"format-date-time": {2, 2, callFunction("formatDate", kText)},
-	"substr":           {2, 3, func(_ *toCEL, a []part) (part, error) { return callPart(a, "null") }},
+	"substr":           {2, 3, func(_ *toCEL, a []part) (part, error) { return callPart(a), nil }},
 	"substring":        {2, 3, callSubstring},
 	"selected-at":      {2, 2, func(_ *toCEL, a []part) (part, error) { return call("item", kAny, a[0].text, a[1].text), nil }},
 	"join":             {2, manyArgs, callJoin},
@@ -41,8 +41,7 @@ var odkCalls = map[string]translation{
 		return call("digest", kText, a[0].text, a[1].text, encoding), nil
 	}},
 	"boolean-from-string": {1, 1, func(_ *toCEL, a []part) (part, error) {
-		s, err := text(a[0])
-		return part{text: s.in(pAdd) + ` in ["true", "1"]`, prec: pRelation, kind: kBool}, err
+		return part{text: text(a[0]).in(pAdd) + ` in ["true", "1"]`, prec: pRelation, kind: kBool}, nil
 	}},
 	"checklist": {3, manyArgs, func(c *toCEL, a []part) (part, error) {
 		var points []string
@@ -134,11 +133,12 @@ func callExtreme(several, list string) func(*toCEL, []part) (part, error) {
 	}
 }
 
-func callPart(a []part, end string) (part, error) {
+func callPart(a []part) part {
+	end := "null"
 	if len(a) > 2 {
 		end = a[2].text
 	}
-	return call("part", kText, a[0].text, a[1].text, end), nil
+	return call("part", kText, a[0].text, a[1].text, end)
 }
 
 // callSubstring is the one of XPath, which counts from 1 and takes a length.
@@ -155,7 +155,7 @@ func callSubstring(_ *toCEL, a []part) (part, error) {
 		}
 		out = append(out, part{text: from.in(pAdd) + " - 1 + " + length.in(pMultiply)})
 	}
-	return callPart(out, "null")
+	return callPart(out), nil
 }
 
 // callJoin joins the answers of a repeat, or several values.
@@ -168,11 +168,7 @@ func callJoin(_ *toCEL, a []part) (part, error) {
 		if p.nodes {
 			return part{}, cannot("join() takes one repeat or several values")
 		}
-		s, err := text(p)
-		if err != nil {
-			return part{}, err
-		}
-		all = append(all, s.text)
+		all = append(all, text(p).text)
 	}
 	return call("joined", kText, "["+strings.Join(all, ", ")+"]", a[0].text), nil
 }

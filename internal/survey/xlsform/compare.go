@@ -62,9 +62,7 @@ func (c *toCEL) level(l, r part, equality bool) (part, part, error) {
 			r, err = number(r)
 		}
 	case equality && (l.kind == kAny) != (r.kind == kAny) && !(isTime(l) || isTime(r)) && l.kind != kList && r.kind != kList:
-		if l, err = text(l); err == nil {
-			r, err = text(r)
-		}
+		l, r = text(l), text(r)
 	case isTime(l) || isTime(r):
 		if l, err = moment(l); err == nil {
 			r, err = moment(r)

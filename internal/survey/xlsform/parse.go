@@ -111,7 +111,8 @@ func lexOne(s string, i int) (t xtoken, end int, err error) {
 		}
 		return xtoken{tRef, name, i}, i + n + 1, nil
 	case c >= '0' && c <= '9', c == '.' && i+1 < len(s) && s[i+1] >= '0' && s[i+1] <= '9':
-		return lexNumber(s, i)
+		t, end = lexNumber(s, i)
+		return t, end, nil
 	}
 	if n := nameLength(s[i:]); n > 0 {
 		return xtoken{tName, s[i : i+n], i}, i + n, nil
@@ -134,7 +135,7 @@ func lexText(s string, i int, open, end string) (xtoken, int, error) {
 	return xtoken{tText, s[start : start+n], i}, start + n + len(end), nil
 }
 
-func lexNumber(s string, i int) (xtoken, int, error) {
+func lexNumber(s string, i int) (xtoken, int) {
 	end, dots := i, 0
 	for end < len(s) && (s[end] >= '0' && s[end] <= '9' || s[end] == '.' && dots == 0) {
 		if s[end] == '.' {
@@ -142,7 +143,7 @@ func lexNumber(s string, i int) (xtoken, int, error) {
 		}
 		end++
 	}
-	return xtoken{tNumber, s[i:end], i}, end, nil
+	return xtoken{tNumber, s[i:end], i}, end
 }
 
 // nameLength is how many bytes of s are a name of XML, with a prefix and a

@@ -1,19 +1,12 @@
 package xlsform
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
-
-// asValue is what a calculation gives: a date is written as a date.
-func asValue(p part) (part, error) {
-	if p.kind == kDate {
-		return text(p)
-	}
-	return p, nil
-}
 
 // some are the elements of a repeat that meet a condition, or their answers to a
 // question.
@@ -146,7 +139,7 @@ func (c *toCEL) pulldata(n *xnode) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
-	return text(list)
+	return text(list), nil
 }
 
 // indexed is the answer in one element of a repeat.
@@ -185,9 +178,7 @@ func (c *toCEL) choiceName(n *xnode) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
-	if value, err = text(value); err != nil {
-		return part{}, err
-	}
+	value = text(value)
 	ref, err := parseXPath(n.args[1].text, false)
 	if err != nil || ref.kind != xRef {
 		return part{}, cannot("jr:choice-name() takes the name of a question in quotes")
@@ -198,7 +189,7 @@ func (c *toCEL) choiceName(n *xnode) (part, error) {
 	}
 	if to.from != nil {
 		if file, _ := c.names.files.find(to.from.File); file != nil {
-			return c.fileLabel(file, to.from, value)
+			return fileLabel(file, to.from, value), nil
 		}
 	}
 	if len(to.labels) == 0 {
@@ -213,7 +204,7 @@ func (c *toCEL) choiceName(n *xnode) (part, error) {
 		if file == nil {
 			return part{}, cannot("the choices are too many")
 		}
-		return c.fileLabel(file, &form.OptionsFrom{}, value)
+		return fileLabel(file, &form.OptionsFrom{}, value), nil
 	}
 	var all []string
 	for _, l := range to.labels {
@@ -285,10 +276,7 @@ func (c *toCEL) fileItems(n *xnode) (part, error) {
 		if err != nil {
 			return part{}, err
 		}
-		if v, err = text(v); err != nil {
-			return part{}, err
-		}
-		out = "found(" + out + ", " + quoteCEL(strings.TrimPrefix(key.text, "i.")) + ", " + v.text + ")"
+		out = "found(" + out + ", " + quoteCEL(strings.TrimPrefix(key.text, "i.")) + ", " + text(v).text + ")"
 		rest = slices.Delete(slices.Clone(rest), i, i+1)
 	}
 	which, err := in.conditions(rest)
@@ -356,18 +344,12 @@ func (n *xnode) named() bool {
 }
 
 // fileLabel is the label of a choice that is in a file.
-func (c *toCEL) fileLabel(file *form.DataFile, from *form.OptionsFrom, value part) (part, error) {
-	key, label := from.Value, from.Label
-	if key == "" {
-		key = "name"
-	}
-	if label == "" {
-		label = "label"
-	}
+func fileLabel(file *form.DataFile, from *form.OptionsFrom, value part) part {
+	key, label := cmp.Or(from.Value, "name"), cmp.Or(from.Label, "label")
 	shown, ok := file.Column(label)
 	if !ok {
-		return value, nil
+		return value
 	}
 	list := "found(files." + file.Key() + ", " + quoteCEL(key) + ", " + value.text + ").map(i, i." + shown + ")"
-	return call("text", kText, call("item", kAny, list, "0").text), nil
+	return call("text", kText, call("item", kAny, list, "0").text)
 }

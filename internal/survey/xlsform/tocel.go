@@ -302,24 +302,24 @@ func number(p part) (part, error) {
 func first(p part) part { return call("item", kAny, p.text, "0") }
 
 // text is p as a text.
-func text(p part) (part, error) {
+func text(p part) part {
 	switch {
 	case p.kind == kText && p.name != nil && !p.self:
-		return call("text", kText, p.text), nil // there may be no answer
+		return call("text", kText, p.text) // there may be no answer
 	case p.kind == kText || p.kind == kEmpty:
-		return p, nil
+		return p
 	case p.kind == kDate:
-		return call("formatDate", kText, p.text, `"%Y-%m-%d"`), nil
+		return call("formatDate", kText, p.text, `"%Y-%m-%d"`)
 	case p.isLit:
-		return textPart(p.literal), nil
+		return textPart(p.literal)
 	case p.nodes:
-		return call("text", kText, first(p).text), nil
+		return call("text", kText, first(p).text)
 	case p.kind == kList && p.name != nil:
-		return call("joined", kText, p.text, `" "`), nil
+		return call("joined", kText, p.text, `" "`)
 	case p.kind == kList:
-		return part{text: p.text + `.join(" ")`, prec: pPrimary, kind: kText}, nil
+		return part{text: p.text + `.join(" ")`, prec: pPrimary, kind: kText}
 	}
-	return call("text", kText, p.text), nil
+	return call("text", kText, p.text)
 }
 
 var (

@@ -24,21 +24,21 @@ type Place struct {
 // ToCEL translates an expression of XLSForm of a question or section. The notes
 // name inexact parts. The error is a *SyntaxError when the text is not an
 // expression or names something unknown, else an *UntranslatableError.
-func (n *Names) ToCEL(text string, at *Named, want Want) (cel string, notes []string, err error) {
+func (n *Names) ToCEL(xpath string, at *Named, want Want) (cel string, notes []string, err error) {
 	c := &toCEL{names: n, from: at, guarded: want == Value}
-	p, err := c.parse(text)
+	p, err := c.parse(xpath)
 	if err != nil {
 		return "", nil, err
 	}
 	switch {
 	case want != Value:
 		p = c.truth(p)
-	case p.kind == kDate || p.kind == kText && p.name != nil:
-		p, err = asValue(p)
+	case p.kind == kDate: // a date is written as one
+		p = text(p)
 	case p.nodes:
 		p = first(p)
 	}
-	return p.text, c.notes, err
+	return p.text, c.notes, nil
 }
 
 // FromCEL translates CEL into an expression of XLSForm. The error is an
