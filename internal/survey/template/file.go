@@ -15,7 +15,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -248,41 +247,19 @@ func (s *sent) beside(stored []form.DataFile) xlsform.Beside {
 // serveFiles sends the files of a version as an archive. It has no dates, so that
 // the same files are the same archive.
 func (h handlers) serveFiles(w http.ResponseWriter, r *http.Request) error {
-	in, err := web.Bind[versionIn](r)
-	if err != nil {
-		return err
-	}
-	version, err := one("path/version", in.Version)
-	if err != nil {
-		return err
-	}
-	e, err := h.service.load(r.Context(), h.service.db, cacheKey{web.CallerFrom(r.Context()).Workspace, in.TemplateID, version})
-	if err != nil {
-		return err
-	}
-	head := w.Header()
-	head.Set("ETag", web.ETag(e.v.Revision))
-	if web.NotModified(r, web.ETag(e.v.Revision)) {
-		w.WriteHeader(http.StatusNotModified)
-		return nil
-	}
-	var archive bytes.Buffer
-	z := zip.NewWriter(&archive)
-	for i := range e.v.Files {
-		out, err := z.CreateHeader(&zip.FileHeader{Name: e.v.Files[i].Name, Method: zip.Deflate, Modified: sheet.ZipTime()})
-		if err == nil {
-			_, err = out.Write(e.v.Files[i].Content())
+	return h.serveFile(w, r, mediaZIP, "-files.zip", func(e *entry) ([]byte, error) {
+		var archive bytes.Buffer
+		z := zip.NewWriter(&archive)
+		for i := range e.v.Files {
+			out, err := z.CreateHeader(&zip.FileHeader{Name: e.v.Files[i].Name, Method: zip.Deflate, Modified: sheet.ZipTime()})
+			if err == nil {
+				_, err = out.Write(e.v.Files[i].Content())
+			}
+			if err != nil {
+				return nil, fmt.Errorf("pack file of template: %w", err)
+			}
 		}
-		if err != nil {
-			return fmt.Errorf("pack file of template: %w", err)
-		}
-	}
-	if err := z.Close(); err != nil {
-		return fmt.Errorf("pack files of template: %w", err)
-	}
-	head.Set("Content-Type", mediaZIP)
-	head.Set("Content-Length", strconv.Itoa(archive.Len()))
-	head.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fmt.Sprintf("%s-%d-files.zip", e.v.TemplateID, e.v.Version)}))
-	_, _ = w.Write(archive.Bytes()) // the client is gone when this fails
-	return nil
+		err := z.Close()
+		return archive.Bytes(), err
+	})
 }

@@ -71,7 +71,7 @@ func (e *env) create(t testing.TB, ws, text string) string {
 // release publishes the draft of a template.
 func (e *env) release(t testing.TB, ws, id string) {
 	t.Helper()
-	if _, err := e.s.Publish(owner(t, ws), id, "", template.Change{}); err != nil {
+	if _, err := e.s.Move(owner(t, ws), id, template.Publish, "", template.Change{}); err != nil {
 		t.Fatalf("publish %s: %v %+v", id, err, fields(err))
 	}
 }

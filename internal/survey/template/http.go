@@ -93,15 +93,15 @@ func (h handlers) versionRoutes(a *web.API, tag string, read, write web.Scope) {
 		Summary: "Download the files of a version", Scope: read, Tag: tag, Produces: mediaZIP, Codes: missing,
 		Description: "A ZIP archive of the CSV files with choices, or with values that expressions look up, as they were sent with POST /v1/templates:import.",
 	})
-	web.Post(a, "/v1/templates/{templateId}/publish", h.servePublish, web.Doc{
+	web.Post(a, "/v1/templates/{templateId}/publish", h.serveMove(Publish), web.Doc{
 		Summary: "Publish the draft", Scope: write, Tag: tag, Once: true, Example: Change{}, Codes: codes,
 		Description: "From now on only its status can change, and surveys can use it. warnings name what ODK Collect cannot ask: surveys of such a template are not offered to phones, and can be asked in every other way.",
 	})
-	web.Post(a, "/v1/templates/{templateId}/deprecate", h.serveDeprecate, web.Doc{
+	web.Post(a, "/v1/templates/{templateId}/deprecate", h.serveMove(Deprecate), web.Doc{
 		Summary: "Deprecate a published version", Scope: write, Tag: tag, Once: true, Example: Change{Reason: "Version 2 asks about heating as well."}, Codes: codes,
 		Description: "It still works; there is something better.",
 	})
-	web.Post(a, "/v1/templates/{templateId}/retire", h.serveRetire, web.Doc{
+	web.Post(a, "/v1/templates/{templateId}/retire", h.serveMove(Retire), web.Doc{
 		Summary: "Retire a version", Scope: write, Tag: tag, Once: true, Example: Change{Reason: "Its questions were misunderstood."}, Codes: codes,
 		Description: "No new survey can use it; surveys that already do continue.",
 	})
@@ -241,23 +241,13 @@ type moveIn struct {
 	Body       *Change
 }
 
-func (in *moveIn) change() Change {
-	if in.Body == nil {
-		return Change{}
+func (h handlers) serveMove(verb string) func(context.Context, *moveIn) (web.Reply[*Version], error) {
+	return func(ctx context.Context, in *moveIn) (web.Reply[*Version], error) {
+		if in.Body == nil {
+			in.Body = &Change{}
+		}
+		return h.service.Move(ctx, in.TemplateID, verb, in.IfMatch, *in.Body)
 	}
-	return *in.Body
-}
-
-func (h handlers) servePublish(ctx context.Context, in *moveIn) (web.Reply[*Version], error) {
-	return h.service.Publish(ctx, in.TemplateID, in.IfMatch, in.change())
-}
-
-func (h handlers) serveDeprecate(ctx context.Context, in *moveIn) (web.Reply[*Version], error) {
-	return h.service.Deprecate(ctx, in.TemplateID, in.IfMatch, in.change())
-}
-
-func (h handlers) serveRetire(ctx context.Context, in *moveIn) (web.Reply[*Version], error) {
-	return h.service.Retire(ctx, in.TemplateID, in.IfMatch, in.change())
 }
 
 func (h handlers) serveDiff(ctx context.Context, in *struct {

@@ -30,15 +30,20 @@ type move struct {
 	event string
 }
 
-func publishing() move {
-	return move{StatusPublished, []Status{StatusDraft}, "template.published"}
-}
+// The verbs of Move.
+const (
+	Publish   = "publish"   // makes a draft a version that surveys can use, for ever as it is now
+	Deprecate = "deprecate" // says that there is something better; the version still works
+	Retire    = "retire"    // no new survey uses the version; those that do go on
+)
 
-func deprecating() move {
-	return move{StatusDeprecated, []Status{StatusPublished}, "template.deprecated"}
-}
-
-func retiring() move {
+func moveOf(verb string) move {
+	switch verb {
+	case Publish:
+		return move{StatusPublished, []Status{StatusDraft}, "template.published"}
+	case Deprecate:
+		return move{StatusDeprecated, []Status{StatusPublished}, "template.deprecated"}
+	}
 	return move{StatusRetired, []Status{StatusPublished, StatusDeprecated}, "template.retired"}
 }
 
@@ -54,26 +59,11 @@ func (m move) allows(from Status) error {
 	return fault.New(fault.Conflict, "STATE_TRANSITION_INVALID", fmt.Sprintf("A version that is %s cannot become %s.", from, m.to))
 }
 
-// Publish makes a draft a version that surveys can use; its content never
-// changes after that. Faults: TEMPLATE_NOT_FOUND, TEMPLATE_VERSION_NOT_FOUND,
-// TEMPLATE_PUBLISHED, STATE_TRANSITION_INVALID, TEMPLATE_CHANGED.
-func (s *Service) Publish(ctx context.Context, id, ifMatch string, c Change) (web.Reply[*Version], error) {
-	return s.move(ctx, id, ifMatch, c, publishing())
-}
-
-// Deprecate marks a published version as superseded by something better; it
-// still works. The faults are those of Publish.
-func (s *Service) Deprecate(ctx context.Context, id, ifMatch string, c Change) (web.Reply[*Version], error) {
-	return s.move(ctx, id, ifMatch, c, deprecating())
-}
-
-// Retire ends the use of a version: no new survey uses it; surveys that do
-// continue. The faults are those of Publish.
-func (s *Service) Retire(ctx context.Context, id, ifMatch string, c Change) (web.Reply[*Version], error) {
-	return s.move(ctx, id, ifMatch, c, retiring())
-}
-
-func (s *Service) move(ctx context.Context, id, ifMatch string, c Change, m move) (web.Reply[*Version], error) {
+// Move gives a version another status. Faults: TEMPLATE_NOT_FOUND,
+// TEMPLATE_VERSION_NOT_FOUND, TEMPLATE_PUBLISHED, STATE_TRANSITION_INVALID,
+// TEMPLATE_CHANGED.
+func (s *Service) Move(ctx context.Context, id, verb, ifMatch string, c Change) (web.Reply[*Version], error) {
+	m := moveOf(verb)
 	var none web.Reply[*Version]
 	ws, err := writer(ctx)
 	if err != nil {

@@ -35,7 +35,7 @@ func TestOnePublisherWins(t *testing.T) {
 		for i := range 5 {
 			id := e.create(t, "ws", seed(fmt.Sprint("t", i)))
 			got := surveytest.Crowd(6, func(int) error {
-				_, err := e.s.Publish(owner(t, "ws"), id, "", template.Change{})
+				_, err := e.s.Move(owner(t, "ws"), id, template.Publish, "", template.Change{})
 				return err
 			})
 			if got["ok"] != 1 || got["TEMPLATE_PUBLISHED"] != 5 {
@@ -59,7 +59,7 @@ func TestPublishAgainstChange(t *testing.T) {
 			changed := draft(t, strings.Replace(seed(id), `"max":20`, `"max":30`, 1))
 			got := surveytest.Crowd(2, func(i int) error {
 				if i == 0 {
-					_, err := e.s.Publish(owner(t, "ws"), id, "", template.Change{})
+					_, err := e.s.Move(owner(t, "ws"), id, template.Publish, "", template.Change{})
 					return err
 				}
 				_, err := e.s.Update(owner(t, "ws"), id, `"1"`, changed)
@@ -201,32 +201,32 @@ func TestLife(t *testing.T) {
 				t.Errorf("Form(%d) in another workspace = %v", version, err)
 			}
 		}
-		do := func(f func(context.Context, string, string, template.Change) (web.Reply[*template.Version], error), version int) {
+		do := func(verb string, version int) {
 			t.Helper()
-			if _, err := f(ctx, id, "", template.Change{Version: version, Reason: "why"}); err != nil {
+			if _, err := e.s.Move(ctx, id, verb, "", template.Change{Version: version, Reason: "why"}); err != nil {
 				t.Fatalf("%v %v", err, fields(err))
 			}
 		}
 		want(0, "TEMPLATE_NOT_PUBLISHED", "TEMPLATE_NOT_PUBLISHED", 0)
 		want(9, "TEMPLATE_VERSION_NOT_FOUND", "TEMPLATE_VERSION_NOT_FOUND", 0)
-		do(e.s.Publish, 0)
+		do(template.Publish, 0)
 		want(0, "", "", 1)
 		e.next(t, "ws", seed("t"))
 		want(0, "", "", 1)
 		want(2, "TEMPLATE_NOT_PUBLISHED", "TEMPLATE_NOT_PUBLISHED", 0)
-		do(e.s.Publish, 2)
+		do(template.Publish, 2)
 		want(0, "", "", 2)
 		want(1, "", "", 1)
-		do(e.s.Deprecate, 2)
+		do(template.Deprecate, 2)
 		want(0, "", "", 1)
 		want(2, "", "", 2)
-		do(e.s.Retire, 1)
+		do(template.Retire, 1)
 		want(0, "", "", 2) // deprecated, but there is no other
 		want(1, "TEMPLATE_RETIRED", "", 0)
-		do(e.s.Retire, 0)
+		do(template.Retire, 0)
 		want(0, "TEMPLATE_RETIRED", "", 0)
-		for _, f := range []func(context.Context, string, string, template.Change) (web.Reply[*template.Version], error){e.s.Publish, e.s.Deprecate, e.s.Retire} {
-			if _, err := f(ctx, id, "", template.Change{}); fault.CodeOf(err) != "STATE_TRANSITION_INVALID" {
+		for _, verb := range []string{template.Publish, template.Deprecate, template.Retire} {
+			if _, err := e.s.Move(ctx, id, verb, "", template.Change{}); fault.CodeOf(err) != "STATE_TRANSITION_INVALID" {
 				t.Errorf("a move of what is retired = %v, want STATE_TRANSITION_INVALID", err)
 			}
 		}
@@ -291,8 +291,14 @@ func TestOtherInstance(t *testing.T) {
 	id := e.create(t, "ws", seed("t"))
 	for i, act := range []func() error{
 		func() error { return nil },
-		func() error { _, err := e.s.Publish(owner(t, "ws"), id, "", template.Change{}); return err },
-		func() error { _, err := e.s.Retire(owner(t, "ws"), id, "", template.Change{}); return err },
+		func() error {
+			_, err := e.s.Move(owner(t, "ws"), id, template.Publish, "", template.Change{})
+			return err
+		},
+		func() error {
+			_, err := e.s.Move(owner(t, "ws"), id, template.Retire, "", template.Change{})
+			return err
+		},
 	} {
 		if err := act(); err != nil {
 			t.Fatal(err)

@@ -217,7 +217,7 @@ type versionIn struct {
 
 // serveXLSForm sends a version as an XLSForm workbook.
 func (h handlers) serveXLSForm(w http.ResponseWriter, r *http.Request) error {
-	return h.serveFile(w, r, mediaXLSX, "xlsx", func(e *entry) ([]byte, error) {
+	return h.serveFile(w, r, mediaXLSX, ".xlsx", func(e *entry) ([]byte, error) {
 		var file bytes.Buffer
 		err := xlsform.Write(&file, &e.v.Template, e.v.Version)
 		return file.Bytes(), err
@@ -226,11 +226,11 @@ func (h handlers) serveXLSForm(w http.ResponseWriter, r *http.Request) error {
 
 // serveXForm sends a version as an XForm.
 func (h handlers) serveXForm(w http.ResponseWriter, r *http.Request) error {
-	return h.serveFile(w, r, mediaXML, "xml", func(e *entry) ([]byte, error) { return h.service.cfg.XForm(e.form, e.v.Version) })
+	return h.serveFile(w, r, mediaXML, ".xml", func(e *entry) ([]byte, error) { return h.service.cfg.XForm(e.form, e.v.Version) })
 }
 
 // serveFile sends a version as the file that write makes of it.
-func (h handlers) serveFile(w http.ResponseWriter, r *http.Request, media, ext string, write func(*entry) ([]byte, error)) error {
+func (h handlers) serveFile(w http.ResponseWriter, r *http.Request, media, ending string, write func(*entry) ([]byte, error)) error {
 	in, err := web.Bind[versionIn](r)
 	if err != nil {
 		return err
@@ -250,7 +250,7 @@ func (h handlers) serveFile(w http.ResponseWriter, r *http.Request, media, ext s
 	head := w.Header()
 	head.Set("Content-Type", media)
 	head.Set("Content-Length", strconv.Itoa(len(file)))
-	head.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fmt.Sprintf("%s-%d.%s", e.v.TemplateID, e.v.Version, ext)}))
+	head.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fmt.Sprintf("%s-%d%s", e.v.TemplateID, e.v.Version, ending)}))
 	head.Set("ETag", web.ETag(e.v.Revision))
 	if web.NotModified(r, web.ETag(e.v.Revision)) {
 		w.WriteHeader(http.StatusNotModified)
