@@ -32,12 +32,21 @@ func (l *lists) Visits(ctx context.Context, o *Open) (bool, error) {
 // Visited are the active campaigns that the caller collects for. At most limit
 // active ones of the workspace are looked at.
 func (l *lists) Visited(ctx context.Context, limit int) ([]*Open, error) {
+	return l.active(ctx, limit, func(o *Open) (bool, error) { return l.Visits(ctx, o) })
+}
+
+// Asked are the active campaigns of a mode. At most limit active ones of the
+// workspace are looked at.
+func (l *lists) Asked(ctx context.Context, mode string, limit int) ([]*Open, error) {
+	return l.active(ctx, limit, func(o *Open) (bool, error) { return slices.Contains(o.Modes, mode), nil })
+}
+
+func (l *lists) active(ctx context.Context, limit int, is func(*Open) (bool, error)) (out []*Open, _ error) {
 	rows, err := l.db.Query(ctx, selectAllActive, web.CallerFrom(ctx).Workspace, limit)
 	ids, err := db.Collect(rows, err, "list active surveys", db.Column[string])
 	if err != nil {
 		return nil, err
 	}
-	var out []*Open
 	for _, id := range ids {
 		o, err := l.Open(ctx, id)
 		if fault.KindOf(err) == fault.NotFound {
@@ -45,7 +54,7 @@ func (l *lists) Visited(ctx context.Context, limit int) ([]*Open, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		ok, err := l.Visits(ctx, o)
+		ok, err := is(o)
 		if err != nil {
 			return nil, err
 		}
@@ -54,26 +63,6 @@ func (l *lists) Visited(ctx context.Context, limit int) ([]*Open, error) {
 		}
 	}
 	return out, nil
-}
-
-// Asked are the active campaigns of a mode. At most limit active ones of the
-// workspace are looked at.
-func (l *lists) Asked(ctx context.Context, mode string, limit int) ([]*Open, error) {
-	rows, err := l.db.Query(ctx, selectAllActive, web.CallerFrom(ctx).Workspace, limit)
-	ids, err := db.Collect(rows, err, "list active surveys", db.Column[string])
-	var out []*Open
-	for _, id := range ids {
-		o, err := l.Open(ctx, id)
-		if fault.KindOf(err) == fault.NotFound {
-			continue // of another project, or deleted meanwhile
-		} else if err != nil {
-			return nil, err
-		}
-		if o.Active() && slices.Contains(o.Modes, mode) {
-			out = append(out, o)
-		}
-	}
-	return out, err
 }
 
 // ToVisit returns the households that the caller is to visit, at most limit, with

@@ -325,11 +325,10 @@ func (s *Service) List(ctx context.Context, project string, before int64, limit 
 	if before == 0 {
 		before = math.MaxInt64
 	}
-	rows, err := s.db.Query(ctx, listDesigns, c.Workspace, before, maxExamined)
-	if project != "" {
-		if err == nil {
-			rows.Close()
-		}
+	var rows db.Rows
+	if project == "" {
+		rows, err = s.db.Query(ctx, listDesigns, c.Workspace, before, maxExamined)
+	} else {
 		rows, err = s.db.Query(ctx, listDesignsOf, c.Workspace, project, before, maxExamined)
 	}
 	found, err := db.Collect(rows, err, "list sample designs", func(r **designRow, row db.Row) error {
