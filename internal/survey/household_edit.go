@@ -37,20 +37,11 @@ func (l *lists) GetHousehold(ctx context.Context, id, did string) (web.Reply[*Ho
 	return web.Reply[*Household]{Value: h, ETag: web.ETag(h.Revision)}, nil
 }
 
-// PatchHousehold changes a household of the list by a merge patch. Faults are
-// those of AddHouseholds, HOUSEHOLD_NOT_LISTED, and those of web.CheckMatch and
-// web.MergePatch.
-func (l *lists) PatchHousehold(ctx context.Context, id, did, ifMatch string, patch []byte) (web.Reply[*Household], error) {
-	return l.patchHousehold(ctx, id, did, ifMatch, func(doc []byte) ([]byte, error) { return mergeObject(doc, patch) })
-}
-
-// PatchHouseholdJSON is PatchHousehold by a JSON patch, with the faults of
+// PatchHousehold changes a household of the list by a merge patch, or the JSON
+// patch that the request has instead. Faults are those of AddHouseholds,
+// HOUSEHOLD_NOT_LISTED, and those of web.CheckMatch, web.MergePatch and
 // web.JSONPatch.
-func (l *lists) PatchHouseholdJSON(ctx context.Context, id, did, ifMatch string, patch []byte) (web.Reply[*Household], error) {
-	return l.patchHousehold(ctx, id, did, ifMatch, func(doc []byte) ([]byte, error) { return web.JSONPatch(doc, patch) })
-}
-
-func (l *lists) patchHousehold(ctx context.Context, id, did, ifMatch string, apply func([]byte) ([]byte, error)) (web.Reply[*Household], error) {
+func (l *lists) PatchHousehold(ctx context.Context, id, did, ifMatch string, patch []byte) (web.Reply[*Household], error) {
 	var none web.Reply[*Household]
 	r, v, err := read(ctx, l.db, id)
 	if err != nil {
@@ -69,7 +60,7 @@ func (l *lists) patchHousehold(ctx context.Context, id, did, ifMatch string, app
 		if err != nil {
 			return err
 		}
-		d, err := h.patched(apply)
+		d, err := h.patched(ctx, patch)
 		if err == nil {
 			err = mayMerge(ctx, h, &d)
 		}
@@ -122,13 +113,13 @@ func (h *Household) whole() *HouseholdDraft {
 }
 
 // patched is the household with a patch applied, as a draft.
-func (h *Household) patched(apply func([]byte) ([]byte, error)) (HouseholdDraft, error) {
+func (h *Household) patched(ctx context.Context, patch []byte) (HouseholdDraft, error) {
 	var d HouseholdDraft
 	doc, err := json.Marshal(h.whole())
 	if err != nil {
 		return d, fmt.Errorf("encode household: %w", err)
 	}
-	if doc, err = apply(doc); err != nil {
+	if doc, err = applied(ctx, doc, patch); err != nil {
 		return d, err
 	}
 	if err := web.DecodeStrict(doc, &d, false); err != nil {

@@ -154,9 +154,6 @@ func (h handlers) servePatch(ctx context.Context, in *struct {
 	RawBody []byte
 },
 ) (web.Reply[*Survey], error) {
-	if web.IsJSONPatch(ctx) {
-		return h.service.UpdateJSON(ctx, in.ID, in.IfMatch, in.Reason, in.RawBody)
-	}
 	return h.service.Update(ctx, in.ID, in.IfMatch, in.Reason, in.RawBody)
 }
 

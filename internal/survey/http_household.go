@@ -108,9 +108,6 @@ func (h handlers) servePatchHousehold(ctx context.Context, in *struct {
 	RawBody []byte
 },
 ) (web.Reply[*Household], error) {
-	if web.IsJSONPatch(ctx) {
-		return h.service.PatchHouseholdJSON(ctx, in.ID, in.DID, in.IfMatch, in.RawBody)
-	}
 	return h.service.PatchHousehold(ctx, in.ID, in.DID, in.IfMatch, in.RawBody)
 }
 

@@ -77,33 +77,17 @@ func lockedFault(fields ...fault.Field) error {
 	return fault.New(fault.Conflict, "SURVEY_LOCKED", "Part of the survey can no longer change in its present status.").With(fields...)
 }
 
-// Update applies a merge patch. ifMatch names the revision it was made from.
-// Faults: SURVEY_NOT_FOUND, SURVEY_CONFIGURATION_INVALID, SURVEY_LOCKED, and
-// those of web.CheckMatch and web.MergePatch.
+// Update applies a merge patch, or the JSON patch that the request has instead.
+// ifMatch names the revision it was made from. Faults: SURVEY_NOT_FOUND,
+// SURVEY_CONFIGURATION_INVALID, SURVEY_LOCKED, and those of web.CheckMatch,
+// web.MergePatch and web.JSONPatch.
 func (s *Service) Update(ctx context.Context, id, ifMatch, reason string, patch []byte) (web.Reply[*Survey], error) {
-	return s.patch(ctx, id, ifMatch, reason, func(doc []byte) ([]byte, error) { return mergeObject(doc, patch) })
-}
-
-// UpdateJSON is Update by a JSON patch, with the faults of web.JSONPatch.
-func (s *Service) UpdateJSON(ctx context.Context, id, ifMatch, reason string, patch []byte) (web.Reply[*Survey], error) {
-	return s.patch(ctx, id, ifMatch, reason, func(doc []byte) ([]byte, error) { return web.JSONPatch(doc, patch) })
-}
-
-// mergeObject is web.MergePatch for a patch that must be an object.
-func mergeObject(doc, patch []byte) ([]byte, error) {
-	if jsontext.Value(patch).Kind() != '{' {
-		return nil, fault.New(fault.Invalid, "WRONG_TYPE", "The body must be an object.")
-	}
-	return web.MergePatch(doc, patch)
-}
-
-func (s *Service) patch(ctx context.Context, id, ifMatch, reason string, apply func([]byte) ([]byte, error)) (web.Reply[*Survey], error) {
 	return s.edit(ctx, id, ifMatch, change{"updated", reason}, func(d Draft) (Draft, error) {
 		doc, err := json.Marshal(d)
 		if err != nil {
 			return d, fmt.Errorf("encode survey: %w", err)
 		}
-		if doc, err = apply(doc); err != nil {
+		if doc, err = applied(ctx, doc, patch); err != nil {
 			return d, err
 		}
 		var out Draft
@@ -112,6 +96,18 @@ func (s *Service) patch(ctx context.Context, id, ifMatch, reason string, apply f
 		}
 		return out, s.follow(ctx, d, &out)
 	})
+}
+
+// applied returns a document with the patch of a request. A merge patch must be an
+// object.
+func applied(ctx context.Context, doc, patch []byte) ([]byte, error) {
+	if web.IsJSONPatch(ctx) {
+		return web.JSONPatch(doc, patch)
+	}
+	if jsontext.Value(patch).Kind() != '{' {
+		return nil, fault.New(fault.Invalid, "WRONG_TYPE", "The body must be an object.")
+	}
+	return web.MergePatch(doc, patch)
 }
 
 // follow updates the values that were taken from the template as defaults, all
