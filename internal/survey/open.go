@@ -91,6 +91,15 @@ func (op *opened) Open(ctx context.Context, surveyID string) (*Open, error) {
 	return o, nil
 }
 
+// Readable reports whether the caller has one of some scopes and sees a campaign.
+func (op *opened) Readable(ctx context.Context, surveyID string, scopes ...string) bool {
+	if !slices.ContainsFunc(scopes, web.CallerFrom(ctx).May) {
+		return false
+	}
+	_, err := op.Open(ctx, surveyID)
+	return err == nil
+}
+
 // maxLoads is how often a campaign is read again that changes meanwhile.
 const maxLoads = 10
 

@@ -39,13 +39,8 @@ func missingCodes() []api.CodebookCode {
 }
 
 // NewCodebook makes the codebook of a form: every column of every level and
-// shape.
-func NewCodebook(survey string, version int, f *form.Form) *Codebook {
-	return newCodebook(survey, version, f, Sample{})
-}
-
-// newCodebook is NewCodebook with the columns that describe a sample.
-func newCodebook(survey string, version int, f *form.Form, s Sample) *Codebook {
+// shape, with those that describe a sample.
+func NewCodebook(survey string, version int, f *form.Form, s Sample) *Codebook {
 	t := f.Template()
 	book := &Codebook{
 		SurveyID: survey, TemplateID: t.TemplateID, TemplateVersion: version, DefaultLanguage: t.Language(), Languages: Languages(t), Missing: missingCodes(),

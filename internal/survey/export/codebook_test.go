@@ -34,7 +34,7 @@ func TestCodebookListsFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	total := 0
-	for _, c := range export.NewCodebook("s1", 1, f).Columns {
+	for _, c := range export.NewCodebook("s1", 1, f, export.Sample{}).Columns {
 		total += len(c.Options)
 		switch {
 		case c.Name == "s.one" && (len(c.Options) != form.MaxOptions || c.Options[0].Value != "v1" || c.Options[1].Label.In("en", "en") != "Ward 0" || !strings.Contains(c.Note, "places.csv has more")):

@@ -244,7 +244,7 @@ func (s *Service) serveCodebook(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	kind, _ := sampleOf(o)
-	book := newCodebook(o.SurveyID, o.TemplateVersion, o.Form, kind)
+	book := NewCodebook(o.SurveyID, o.TemplateVersion, o.Form, kind)
 	book.Design = (&recipe{s.layout(&Draft{Shape: Wide, PII: Pseudonymised}, o), o}).design()
 	h := w.Header()
 	if in.Format == "csv" {

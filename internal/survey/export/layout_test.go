@@ -385,7 +385,7 @@ func TestBook(t *testing.T) {
 func TestCodebookOfForm(t *testing.T) {
 	t.Parallel()
 	f := compile(t, document)
-	book := export.NewCodebook("s1", 3, f)
+	book := export.NewCodebook("s1", 3, f, export.Sample{})
 	seen := map[string]export.Column{}
 	for _, c := range book.Columns {
 		seen[c.Name] = c
@@ -458,7 +458,7 @@ func TestTooWide(t *testing.T) {
 		t.Errorf("long = %s", long)
 	}
 	// Its codebook is no heavier than its template.
-	if n := len(export.NewCodebook("s", 1, f).Columns); n > 100 {
+	if n := len(export.NewCodebook("s", 1, f, export.Sample{}).Columns); n > 100 {
 		t.Errorf("the codebook has %d columns", n)
 	}
 }

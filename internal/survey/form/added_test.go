@@ -138,7 +138,7 @@ func sheets(t *testing.T, file []byte) string {
 
 func TestAddedTypeInExports(t *testing.T) {
 	t.Parallel()
-	book := export.NewCodebook("s1", 1, compile(t, painted))
+	book := export.NewCodebook("s1", 1, compile(t, painted), export.Sample{})
 	at := slices.IndexFunc(book.Columns, func(c export.Column) bool { return c.Name == "s.wall" })
 	if c := book.Columns[at]; c.Type != string(shade) || !slices.Equal(c.Missing, []string{"dont_know"}) || len(c.Levels) != 3 {
 		t.Errorf("codebook = %+v", c)

@@ -43,10 +43,7 @@ func (s *Service) formOf(o *survey.Open) (*Form, error) {
 		}
 		return &kept{form: x}, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return k.form, nil
+	return k.form, err
 }
 
 // asks reports whether a survey is asked with a device: it is active, and
@@ -100,10 +97,7 @@ func (s *Service) households(ctx context.Context, o *survey.Open) ([]byte, error
 		add(AnotherValue, Another.In(o.Form.Template().Language(), "en"))
 		return &kept{body: out}, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return k.body, nil
+	return k.body, err
 }
 
 // entities is the file of an entity list, as ODK Entities has it: the DID, the label
@@ -134,10 +128,7 @@ func (s *Service) entities(ctx context.Context, o *survey.Open, name string) ([]
 		}
 		return &kept{body: out}, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return k.body, nil
+	return k.body, err
 }
 
 // labelOf is the label of a household for its visitor.

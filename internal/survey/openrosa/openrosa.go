@@ -141,19 +141,19 @@ func New(cfg Config) *Service {
 }
 
 // keep makes a thing, unless it is kept from after the last change of a survey.
-func (s *Service) keep(ws, key string, life time.Duration, fresh func() (*kept, error)) (*kept, error) {
+func (s *Service) keep(ws, key string, life time.Duration, fresh func() (*kept, error)) (kept, error) {
 	now, gen := s.cfg.Now(), s.cfg.Surveys.Generation(ws)
 	if k := s.kept.Get(ws, key); k != nil && k.gen == gen && now.Before(k.until) {
-		return k, nil
+		return *k, nil
 	}
 	turn := s.kept.Begin(ws)
 	k, err := fresh()
 	if err != nil {
-		return nil, err
+		return kept{}, err
 	}
 	k.gen, k.until = gen, now.Add(life)
 	s.kept.Put(ws, key, k, turn)
-	return k, nil
+	return *k, nil
 }
 
 // acting returns the caller with the rights of a collector who sends directly:

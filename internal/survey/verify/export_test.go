@@ -11,3 +11,6 @@ func Row(state, status string, reviews int64, verifier string) *response.Row {
 		VStatus: state, Status: response.Status(status), Reviews: reviews, Verifier: verifier, Collector: "did:key:ann", Sender: "did:key:sam", Revision: 1,
 	}
 }
+
+// Allowed returns the states to which a decision may move a response.
+func Allowed(from string) []string { return moves[from] }

@@ -33,9 +33,6 @@ func States() []string {
 	}
 }
 
-// Allowed returns the states to which a decision may move a response.
-func Allowed(from string) []string { return slices.Clone(moves[from]) }
-
 // needsReason reports whether a move must say why. From is "" when it is not
 // known yet.
 func needsReason(from, to string) bool {
