@@ -83,7 +83,7 @@ func (m measured) tests(ctx context.Context, project string, visit func(crossref
 				continue
 			}
 			err := visit(crossref.Test{
-				ID: t.ID, Household: t.HouseholdID, Revision: t.Revision, Start: t.TestPeriod.StartDate, End: t.TestPeriod.EndDate,
+				ID: t.ID, Household: t.HouseholdID, Start: t.TestPeriod.StartDate, End: t.TestPeriod.EndDate,
 				Fuel: t.FuelMeasurements.Fuel, Unit: t.FuelMeasurements.Unit, PerDay: *t.PerDay, Days: t.Days,
 			})
 			if err != nil {

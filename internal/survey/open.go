@@ -33,8 +33,7 @@ type Open struct {
 	Channels         []string        // modes in which systems of the operator ask, and say so
 	Collectors       map[string]bool // DIDs
 	StrictCollectors bool            // only collectors may send responses
-	Languages        []string
-	Window           Window // of the open round
+	Window           Window          // of the open round
 	Created          time.Time
 	Policy           Policy // with its defaults
 	Probability      bool   // a confidence interval may be reported
@@ -139,7 +138,7 @@ func (op *opened) build(ctx context.Context, q db.Querier, r *Row) (*Open, error
 		NID: r.NID, Workspace: r.Workspace, SurveyID: r.SurveyID, Name: v.Name, Project: v.ProjectID, Stage: v.Stage, TemplateID: v.TemplateID,
 		TemplateVersion: v.TemplateVersion, Sections: v.Sections, Status: v.Status, Revision: v.Revision, Round: v.Round,
 		OnePerHousehold: v.OnePerHousehold == nil || *v.OnePerHousehold, Modes: v.Modes, Channels: op.channels, Collectors: map[string]bool{},
-		StrictCollectors: v.StrictCollectors, Languages: v.Languages, Probability: v.Sampling.Probability(), Sampling: v.Sampling,
+		StrictCollectors: v.StrictCollectors, Probability: v.Sampling.Probability(), Sampling: v.Sampling,
 		OpenEnrolment: v.Sampling.Enrolment == "open", Form: f, duties: NewDuties(v.Assignments),
 		Policy: PolicyWithDefaults(v.VerificationPolicy), Window: v.openWindow(), Created: v.Created, EntityLists: v.EntityLists, weight: perByte*len(r.Body) + cachedBase,
 	}

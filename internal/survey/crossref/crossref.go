@@ -72,7 +72,6 @@ type Day struct {
 // Test is a kitchen test.
 type Test struct {
 	ID, Household string
-	Revision      int64
 	Start, End    string // days
 	Fuel, Unit    string
 	PerDay        float64

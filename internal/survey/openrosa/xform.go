@@ -15,12 +15,6 @@ import (
 // Namespace is the namespace of our own attributes.
 const Namespace = "urn:hearth:xforms"
 
-// Media types of what this package writes.
-const (
-	MediaType    = "application/xml"
-	MediaTypeCSV = "text/csv"
-)
-
 // Options say what a form is for.
 type Options struct {
 	ID      string // of the form; the template's by default
@@ -47,7 +41,6 @@ type Form struct {
 	Lists   []string // entity lists that the form looks at, each as the file of its name and .csv
 
 	root *item
-	def  *form.Form
 }
 
 // File is a file that goes with a form.
@@ -79,7 +72,7 @@ func NewForm(f *form.Form, o Options) (*Form, error) {
 		refused.Kind = fault.Unprocessable
 		return nil, refused
 	}
-	out := &Form{ID: o.ID, Version: fmt.Sprint(max(o.Version, 1)), Title: cmp.Or(o.Title, t.Title.In(t.Language(), t.Language()), o.ID), root: root, def: f}
+	out := &Form{ID: o.ID, Version: fmt.Sprint(max(o.Version, 1)), Title: cmp.Or(o.Title, t.Title.In(t.Language(), t.Language()), o.ID), root: root}
 	for _, l := range b.order {
 		if l.file != nil {
 			out.Files = append(out.Files, File{l.id + ".csv", l.file})
