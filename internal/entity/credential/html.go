@@ -123,7 +123,7 @@ func (v *pageView) checks(w *markup.Writer) {
 // found lists reasons or warnings, in the language of the page where it has words for them.
 func (v *pageView) found(w *markup.Writer, class string, all []vc.Reason) {
 	for _, r := range all {
-		w.Put(`<li class="`).Text(class).Put(`">`).Tag("code", r.Code).Put(" ").Text(cmp.Or(v.Words["reason."+r.Code], r.Detail)).Put("</li>")
+		w.Put(`<li class="`).Text(class).Put(`">`).Tag("code", r.Code).Put(" ").Text(cmp.Or(v.Words["why "+r.Code], r.Detail)).Put("</li>")
 	}
 	w.Put("\n")
 }

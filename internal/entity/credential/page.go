@@ -154,7 +154,7 @@ var words = map[string]map[string]string{
 		"signed": "Kimetiwa saini na mtoaji, na hakuna kilichobadilishwa", "unrevoked": "Hakijabatilishwa", "unsuspended": "Hakijasimamishwa", "document": "Hati iliyotiwa saini (W3C Verifiable Credential)",
 		"missing": "Hakuna cheti kama hicho", "missingNote": "Hakuna cheti chenye anwani hii. Ilinganishe na msimbo wa QR au kiungo ulichopewa.",
 		"scan": "Changanua kufungua ukurasa huu", "to": "hadi", "suspended": "Kimesimamishwa", "revoked": "Kimebatilishwa", "unsigned": "Hakiko kama mtoaji alivyokitia saini",
-		"reason.suspended": "Mtoaji amekisimamisha cheti hiki.", "reason.revoked": "Mtoaji amekibatilisha cheti hiki.", "reason.retired": "Cheti kimestaafishwa: kimehesabiwa, na hakipaswi kuhesabiwa tena.",
+		"why suspended": "Mtoaji amekisimamisha cheti hiki.", "why revoked": "Mtoaji amekibatilisha cheti hiki.", "why retired": "Cheti kimestaafishwa: kimehesabiwa, na hakipaswi kuhesabiwa tena.",
 	},
 }
 
