@@ -18,11 +18,11 @@ import (
 
 // block holds the store so that nobody can write, until the function it gives
 // is called.
-func block(t *testing.T, d *db.DB, path string) (release func()) {
+func block(t *testing.T, d *db.DB, path *string) (release func()) {
 	t.Helper()
 	holder := d
 	if d.Dialect() == db.SQLite {
-		other, err := db.Open(t.Context(), db.Config{Path: path, TxLimit: time.Minute})
+		other, err := db.Open(t.Context(), db.Config{Path: *path, TxLimit: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func block(t *testing.T, d *db.DB, path string) (release func()) {
 // as it is, and takes each step once when it is sent again.
 func TestBlockedStore(t *testing.T) {
 	t.Parallel()
-	var path string
+	var path string // of the SQLite store; the test on PostgreSQL, beside it, does not look
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		withEffects(t, d)
 		l := newLine(t, d, newClock(), func(c *ussd.Config) { c.Now = nil; c.Log = nil; c.TextMode = wire.Accumulated })
@@ -66,7 +66,7 @@ func TestBlockedStore(t *testing.T) {
 		for _, s := range sessions {
 			l.play(s, []turn{{"", atHome}, {"1", atRead}})
 		}
-		release := block(t, d, path)
+		release := block(t, d, &path)
 		var wg sync.WaitGroup
 		for _, s := range slices.Concat(sessions, sessions, []string{"fresh"}) {
 			wg.Go(func() {
